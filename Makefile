@@ -1,0 +1,56 @@
+# Two commands matter: `make demo` and `make test`. Both set up all they need on first use and are offline after.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test setup check pure cluster fix bench images lock clean
+
+help:  ## list all tasks
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+demo: setup  ## three brokers, one killed, every record accounted for: the first thing to run
+	@$(BIN)/kafka-trial demo
+
+test: setup  ## everything: the checks, the pure tests, and the tests on real clusters
+	@$(MAKE) --no-print-directory check
+	@$(BIN)/python -m pytest tests/cluster examples
+
+setup: $(STAMP)  ## virtual environment, packages, Kafka's jars, Toxiproxy, class archive
+	@$(BIN)/kafka-trial fetch --quiet
+
+check: $(STAMP)  ## seconds, no broker: ruff, mypy, pure tests
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && $(BIN)/python -m pytest -q tests/pure tests/test_house.py
+
+pure: $(STAMP)  ## the pure tests alone
+	@$(BIN)/python -m pytest -q tests/pure tests/test_house.py
+
+cluster: setup  ## the tests on real clusters alone
+	@$(BIN)/python -m pytest tests/cluster examples
+
+fix: $(STAMP)  ## let ruff mend and format what it can
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+bench: setup  ## how fast a cluster starts: plain, ours, containers
+	@$(BIN)/python -m benchmarks.cluster_start
+
+images: setup  ## container images built on the spot, where no registry can be reached (needs root and debootstrap)
+	@compose/images/build.sh
+
+lock: $(STAMP)  ## resolve the pinned requirements anew
+	@$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --all-extras --group dev pyproject.toml -o requirements/dev.txt \
+	  --no-emit-package pyspark --no-emit-package py4j
+
+clean:  ## remove the virtual environment and what the tools left in the tree (the cache stays)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not on the PATH: install Python 3.11 or newer (Debian: apt-get install python3 python3-venv)." >&2; exit 4; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "$(PYTHON) is $$($(PYTHON) -V 2>&1), but kafka-trial needs Python 3.11 or newer: install it, or say which with make PYTHON=python3.11." >&2; exit 4; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "$(PYTHON) cannot make virtual environments: install its venv module (Debian: apt-get install python3-venv)." >&2; exit 4; }
+	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing packages into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,1 @@
+"""Traffic, faults, schedules, checkers and scenarios: the trial itself."""

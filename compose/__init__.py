@@ -1,0 +1,1 @@
+"""Starts real things: brokers (processes or containers), Toxiproxy on every link, and whatever watches them."""

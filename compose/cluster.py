@@ -1,0 +1,448 @@
+"""A real Kafka cluster: started, watched, broken and removed.
+
+The one class everything else uses. It plans (spec, ports, configuration), asks its provider to run what was planned,
+and waits for states. `with` starts it and always cleans up.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from compose.broker_config import (
+    ADMIN_PRINCIPAL,
+    SCRAM,
+    Ports,
+    as_properties,
+    hosts_file,
+    server_properties,
+)
+from compose.credentials import Credentials
+from compose.links import Link, links_between
+from compose.ports import PortReservations
+from compose.processes import TOXIPROXY
+from compose.provider import NodePlan, Provider, Say
+from compose.providers import choose_provider
+from compose.spec import ClusterSpec, check_config, check_version
+from compose.state import ClusterState, demolish, new_state, sweep
+from compose.storage import new_uuid, node_storage
+from compose.toxiproxies import Fault, Toxiproxies
+from compose.view import ClusterView
+from compose.warden import DONE
+from kernel.cluster import ClusterAddress, PartitionState
+from kernel.errors import NotReady, SuiteError, UsageError
+from kernel.waiting import wait_until
+
+STARTED = "Kafka Server started"
+START_TIMEOUT = 60.0
+STOP_TIMEOUT = 60.0
+
+
+class Cluster:
+    """`Cluster(brokers=3)` and everything a `ClusterSpec` takes; or a spec as it is."""
+
+    def __init__(
+        self,
+        spec: ClusterSpec | None = None,
+        *,
+        provider: str | Provider = "auto",
+        say: Say = lambda _: None,
+        **wishes: Any,
+    ) -> None:
+        self.spec = replace(spec, **wishes) if spec else ClusterSpec(**wishes)
+        self._say = say
+        self._wanted_provider = provider
+        self._reserved = PortReservations()
+        self._ports: dict[int, Ports] = {}
+        self._versions: dict[int, str] = {}
+        self._extra: dict[int, dict[str, str]] = {}
+        self._state: ClusterState | None = None
+        self._warden: subprocess.Popen[bytes] | None = None
+        self._credentials: Credentials | None = None
+        self.view = ClusterView(self._direct_address)
+
+    # ---- life -------------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> "Cluster":
+        return self.boot()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def boot(self) -> "Cluster":
+        """Start everything and return when every broker is registered. Whatever goes wrong, nothing stays behind."""
+        try:
+            self._boot()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def close(self) -> None:
+        """End and remove everything this cluster ever made. May be called at any time, more than once."""
+        self.view.close()
+        if self._state is not None and self._state.owner is not None:
+            self._provider.close()
+            demolish(self._state)
+        if self._warden is not None and self._warden.stdin is not None:
+            self._warden.stdin.write(DONE)
+            self._warden.stdin.close()
+            self._warden.wait(timeout=10)
+        self._state = self._warden = None
+        self._reserved.release()
+
+    def detach(self) -> ClusterState:
+        """Let the cluster live on after this process; `kafka-trial down` removes it."""
+        state = self._running_state()
+        state.owner = None
+        state.save()
+        self._provider.detach()
+        return state
+
+    def _boot(self) -> None:
+        sweep()
+        self._provider: Provider = choose_provider(self._wanted_provider, self._say)
+        template = self._provider.prepare(self.spec)
+        wanted = {broker: self.spec.port + broker - 1 if self.spec.port else None for broker in self.spec.broker_ids}
+        for node in (TOXIPROXY, *self.spec.node_ids):
+            self._ports[node] = self._reserved.for_node(wanted.get(node))
+        self.id = new_uuid()
+        self._state = new_state(_folder_name(self.id), self._provider.name)
+        self._start_warden(self._state.cluster)
+        self._provider.open(self._state.cluster)
+        if self.spec.security != "plaintext":
+            self._credentials = Credentials(self.folder / "client", self.spec.security)
+            if self.spec.security == "sasl_ssl":
+                scram = f"{SCRAM}=[name={ADMIN_PRINCIPAL},password={self._credentials.admin_password}]"
+                template = self._provider.format_with_password(self.spec, scram)
+        self._template = template
+        self._brokers = list(self.spec.broker_ids)
+        self._say(f"starting {self._brokers_in_words()} ({self._provider.name}, Kafka {self.spec.kafka})")
+        links = links_between(self.spec.broker_ids, self.spec.controller_ids)
+        self.links = Toxiproxies(self._provider.connect(links, self._ports))
+        for node in self.spec.node_ids:
+            self._provider.run(self._node_plan(node))
+        self.links.wait_ready()
+        for node in self.spec.node_ids:
+            self._wait_started(node, lives=1)
+        self._wait_registered(frozenset(self._brokers))
+        self._state.facts = self.facts()
+        self._state.save()
+
+    def _start_warden(self, cluster: str) -> None:
+        self._warden = subprocess.Popen(
+            [sys.executable, "-m", "compose.warden", cluster],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            cwd=Path(__file__).parent.parent,
+        )
+
+    # ---- one node ---------------------------------------------------------------------------------------------
+
+    def start(self, broker: int, *, wait: bool = True) -> None:
+        """Start a broker that was stopped or killed. Harmless if it runs."""
+        self._known(broker)
+        if self._provider.running(broker):
+            return
+        lives = self._provider.log(broker).count(STARTED)
+        self._provider.run(self._node_plan(broker))
+        if wait:
+            self._wait_started(broker, lives + 1)
+            self._wait_registered(frozenset({broker}) & frozenset(self._brokers))
+
+    def stop(self, broker: int) -> None:
+        """SIGTERM: a controlled shutdown, leadership handed over first."""
+        self._end(broker, "SIGTERM")
+
+    def kill(self, broker: int) -> None:
+        """SIGKILL: the full price of an election."""
+        self._end(broker, "SIGKILL")
+
+    def pause(self, broker: int) -> None:
+        """SIGSTOP: alive to TCP, dead to everybody who waits for an answer."""
+        self._known(broker)
+        self._provider.signal(broker, "SIGSTOP")
+
+    def resume(self, broker: int) -> None:
+        self._known(broker)
+        self._provider.signal(broker, "SIGCONT")
+
+    def restart(
+        self, broker: int, *, version: str | None = None, config: Mapping[str, str] | None = None, hard: bool = False
+    ) -> None:
+        """Stop and start, with another version or more configuration if wanted."""
+        self._known(broker)
+        check_config(config or {})
+        if version is not None:
+            check_version(version)
+            self._provider.prepare_version(version)  # before anything is stopped: it may not exist
+        (self.kill if hard else self.stop)(broker)
+        self._versions[broker] = version or self._versions.get(broker, self.spec.kafka)
+        self._extra[broker] = self._extra.get(broker, {}) | {k: str(v) for k, v in (config or {}).items()}
+        self.start(broker)
+
+    def add_broker(self) -> int:
+        """One more broker, with links of its own to and from everybody. Returns its id."""
+        new = max(self._brokers) + 1
+        self._ports[new] = self._reserved.for_node(None)
+        self._provider.make_room(new, self._ports)
+        self._brokers.append(new)
+        for link in links_between(tuple(self._brokers), self.spec.controller_ids):
+            if link not in self.links.servers:
+                listen, upstream = self._provider.route(link, self._ports)
+                self.links.add(link, self._provider.server_for(link), listen=listen, upstream=upstream)
+        self.start(new)
+        state = self._running_state()
+        state.facts = self.facts()
+        state.save()
+        return new
+
+    def running(self, broker: int) -> bool:
+        return self._provider.running(broker)
+
+    def log(self, node: int) -> str:
+        """Everything the node has logged in all its lives."""
+        self._known(node)
+        return self._provider.log(node)
+
+    # ---- links ------------------------------------------------------------------------------------------------
+
+    def broken(self, fault: Fault, *links: Link) -> AbstractContextManager[None]:
+        """`with cluster.broken(Cut(), Link(3, 1, "replication")):` and healed after, whatever happens inside."""
+        return self.links.broken(fault, *links)
+
+    # ---- what it looks like -----------------------------------------------------------------------------------
+
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        return tuple(self._brokers)
+
+    @property
+    def folder(self) -> Path:
+        return self._running_state().folder
+
+    @property
+    def provider(self) -> str:
+        return self._provider.name
+
+    @property
+    def address(self) -> ClusterAddress:
+        """For clients: every connection crosses Toxiproxy."""
+        return self._address_at(",".join(f"127.0.0.1:{self._ports[broker].client}" for broker in self._brokers))
+
+    def address_for(self, user: str, password: str | None = None) -> ClusterAddress:
+        """The address for another principal than the administrator. It may do nothing until an ACL says so."""
+        if self._credentials is None:
+            raise UsageError(f"user {user!r} cannot be told apart: this cluster is plaintext. Use security tls or sasl_ssl.")
+        return self._credentials.address(self.address.bootstrap, user, password)
+
+    def leader_of(self, topic: str, partition: int = 0) -> int:
+        state = self.partition(topic, partition)
+        if state.leader is None:
+            raise NotReady(f"{topic}-{partition} has no leader: replicas {list(state.replicas)}, ISR {sorted(state.isr)}.")
+        return state.leader
+
+    def isr_of(self, topic: str, partition: int = 0) -> frozenset[int]:
+        return self.partition(topic, partition).isr
+
+    def partition(self, topic: str, partition: int = 0) -> PartitionState:
+        for state in self.view.partitions(topic):
+            if state.partition == partition:
+                return state
+        raise UsageError(f"partition {topic}-{partition} does not exist: topics are {self.view.topics()}.")
+
+    def controller(self) -> int:
+        """The active controller."""
+        leader = wait_until(
+            self.view.quorum, lambda quorum: quorum.leader is not None, what="one active controller", timeout=30
+        )
+        return int(leader.leader or 0)
+
+    def effective_config(self, broker: int) -> dict[str, str]:
+        """A broker's configuration as the broker itself describes it, not as it was asked for."""
+        from compose.admin import describe_configs
+
+        self._known(broker)
+        return describe_configs(self._direct_address(), "broker", str(broker))
+
+    def topic_config(self, topic: str) -> dict[str, str]:
+        from compose.admin import describe_configs
+
+        return describe_configs(self._direct_address(), "topic", topic)
+
+    def create_topic(
+        self, topic: str, *, partitions: int = 1, replication: int | None = None, config: Mapping[str, str] | None = None
+    ) -> None:
+        """Create a topic and wait until each of its partitions is led and fully replicated."""
+        from compose.admin import create_topic
+
+        copies = replication if replication is not None else min(3, len(self._brokers))
+        if copies > len(self._brokers):
+            raise UsageError(f"replication {copies} of {topic!r} is more than the {self._brokers_in_words()}: use fewer.")
+        create_topic(self._direct_address(), topic, partitions, copies, dict(config or {}))
+        self.wait_replicated(topic, partitions=partitions)
+
+    def create_user(self, user: str, password: str) -> ClusterAddress:
+        """Make a SCRAM user known to a sasl_ssl cluster, or change its password."""
+        if self.spec.security != "sasl_ssl":
+            raise UsageError(f"user {user!r} cannot have a password here: security is {self.spec.security}, not sasl_ssl.")
+        from compose.admin import set_password
+
+        set_password(self._direct_address(), user, password)
+        return self.address_for(user, password)
+
+    def wait_replicated(self, *topics: str, partitions: int = 1, timeout: float = 60) -> list[PartitionState]:
+        """Wait until every partition (of these topics, or of all) is led and its ISR is complete."""
+        return wait_until(
+            lambda: self.view.partitions(*topics),
+            lambda states: len(states) >= (partitions if topics else 0) and all(s.fully_replicated for s in states),
+            what=f"every partition of {', '.join(topics) or 'the cluster'} led and fully replicated",
+            timeout=timeout,
+        )
+
+    def jmx(self, node: int) -> str:
+        self._known(node)
+        return f"127.0.0.1:{self._ports[node].jmx}"
+
+    def agent_url(self, node: int) -> str:
+        if not self.spec.javaagent:
+            raise UsageError("this cluster has no Java agent: start it with javaagent=True (--javaagent).")
+        self._known(node)
+        return f"http://127.0.0.1:{self._ports[node].agent}/metrics"
+
+    def facts(self) -> dict[str, Any]:
+        """What `up` prints and `status` reads again."""
+        address = self.address
+        return {
+            "kafka": self.spec.kafka,
+            "security": self.spec.security,
+            "brokers": list(self._brokers),
+            "controllers": list(self.spec.controller_ids),
+            "bootstrap": address.bootstrap,
+            "direct": self._direct_address().bootstrap,
+            "jmx": {str(node): self.jmx(node) for node in self.nodes},
+            "agent": {str(node): self.agent_url(node) for node in self.nodes} if self.spec.javaagent else {},
+            "toxiproxy": sorted({f"{host}:{port}" for host, port in self.links.servers.values()}),
+            "client_properties": self._write_client_properties(address),
+        }
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys((*self.spec.controller_ids, *self._brokers)))
+
+    # ---- inside -----------------------------------------------------------------------------------------------
+
+    def _node_plan(self, node: int) -> NodePlan:
+        place = self._provider.place(node)
+        spec = replace(self.spec, config=dict(self.spec.config))
+        settings = server_properties(node, spec, self._ports, place, self._extra.get(node, {}))
+        java = resources.files("compose") / "java"
+        files = {
+            "server.properties": as_properties(settings).encode(),
+            "hosts": hosts_file(node).encode(),
+            "log4j2.properties": (java / "log4j2.properties").read_bytes(),
+            "log4j.properties": (java / "log4j.properties").read_bytes(),
+        }
+        if self.spec.javaagent:
+            files["agent.yaml"] = (java / "agent.yaml").read_bytes()
+        if self._credentials is not None:
+            files |= self._credentials.node_files(node)
+        return NodePlan(
+            node=node,
+            kafka=self._versions.get(node, self.spec.kafka),
+            ports=self._ports[node],
+            files=files,
+            storage=node_storage(self._template, self.id, node, self.spec.controller_ids),
+            heap=self.spec.heap,
+            javaagent=self.spec.javaagent,
+            is_broker=node in self._brokers,
+        )
+
+    def _end(self, node: int, signal: str) -> None:
+        self._known(node)
+        self._provider.signal(node, "SIGCONT")  # a paused process would keep SIGTERM for later
+        self._provider.signal(node, signal)
+        wait_until(
+            lambda: self._provider.running(node),
+            lambda running: not running,
+            what=f"node {node} ended by {signal}",
+            timeout=STOP_TIMEOUT,
+            every=0.02,
+            hint=lambda: self._last_words(node),
+        )
+
+    def _wait_started(self, node: int, lives: int) -> None:
+        def look() -> str:
+            if self._provider.log(node).count(STARTED) >= lives:
+                return "started"
+            return "starting" if self._provider.running(node) else "ended"
+
+        seen = wait_until(
+            look,
+            lambda state: state != "starting",
+            what=f"node {node} started",
+            timeout=START_TIMEOUT,
+            every=0.02,
+            hint=lambda: self._last_words(node),
+        )
+        if seen == "ended":
+            raise NotReady(f"node {node} ended while starting. {self._last_words(node)}", node=node)
+
+    def _wait_registered(self, brokers: frozenset[int]) -> None:
+        from compose.admin import live_brokers
+
+        wait_until(
+            lambda: live_brokers(self._direct_address()),
+            lambda live: brokers <= live,
+            what=f"brokers {sorted(brokers)} registered",
+            timeout=START_TIMEOUT,
+        )
+
+    def _last_words(self, node: int) -> str:
+        lines = [line for line in self._provider.log(node).splitlines() if line.strip() and not line.startswith("\tat ")]
+        telling = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]
+        last = (telling or lines or ["nothing"])[-1]
+        return f'Its log ends in "{last.strip()[:300]}".'
+
+    def _known(self, node: int) -> None:
+        if node not in self.nodes:
+            raise UsageError(f"broker {node} does not exist: this cluster has {', '.join(map(str, self.nodes))}.", node=node)
+
+    def _direct_address(self) -> ClusterAddress:
+        return self._address_at(",".join(f"127.0.0.1:{self._ports[broker].direct}" for broker in self._brokers))
+
+    def _address_at(self, bootstrap: str) -> ClusterAddress:
+        return ClusterAddress(bootstrap) if self._credentials is None else self._credentials.address(bootstrap)
+
+    def _write_client_properties(self, address: ClusterAddress) -> dict[str, str]:
+        """Files that kcat (-F) and Kafka's Java tools (--command-config) take as they are."""
+        folder = self.folder / "client"
+        folder.mkdir(mode=0o700, exist_ok=True)
+        written = {}
+        for kind, settings in (("librdkafka", address.librdkafka()), ("java", address.java())):
+            file = folder / f"{kind}.properties"
+            file.touch(mode=0o600)
+            file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+            written[kind] = str(file)
+        return written
+
+    def _running_state(self) -> ClusterState:
+        if self._state is None:
+            raise SuiteError("this cluster is not running: use it inside its `with` block, or call boot() first.")
+        return self._state
+
+    def _brokers_in_words(self) -> str:
+        count = len(self._brokers)
+        return f"{count} broker{'s' * (count != 1)}"
+
+
+def _folder_name(cluster_id: str) -> str:
+    return cluster_id.replace("_", "x").replace("-", "y")[:10].lower()

@@ -1,0 +1,71 @@
+"""Throw-away certificates and passwords for one cluster; they live and die with its folder.
+
+Nodes prove themselves to each other by certificate. Clients do so by certificate (tls) or by SCRAM password
+(sasl_ssl). Everything is PEM, so neither keytool nor a store password is needed.
+"""
+
+import secrets
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from compose.broker_config import ADMIN_PRINCIPAL, NODE_PRINCIPAL, node_name
+from kernel.cluster import ClusterAddress
+
+
+@dataclass
+class Credentials:
+    """The certificate authority of one cluster. `folder` receives what clients need, readable by its owner alone."""
+
+    folder: Path
+    security: str
+    admin_password: str = field(default_factory=lambda: secrets.token_urlsafe(18), repr=False)
+
+    def __post_init__(self) -> None:
+        import trustme
+
+        self._authority = trustme.CA(organization_name="kafka-trial", organization_unit_name="throw-away")
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.ca_pem = self._authority.cert_pem.bytes()
+        _private(self.folder / "ca.pem", self.ca_pem)
+
+    def node_files(self, node: int) -> dict[str, bytes]:
+        """A node's own key and certificate, good for the names its peers and its clients use."""
+        pem = self._issue(NODE_PRINCIPAL, node_name(node), "localhost", "127.0.0.1")
+        return {"node.pem": pem, "ca.pem": self.ca_pem}
+
+    def address(self, bootstrap: str, user: str = ADMIN_PRINCIPAL, password: str | None = None) -> ClusterAddress:
+        """How `user` gets in. With tls a certificate is issued; with sasl_ssl the broker must know the password already."""
+        ca = str(self.folder / "ca.pem")
+        if self.security == "tls":
+            file = self.folder / f"{user}.pem"
+            if not file.exists():
+                _private(file, self._issue(user, user))
+            return ClusterAddress(bootstrap, "SSL", ca_file=ca, certificate_file=str(file), key_file=str(file))
+        return ClusterAddress(
+            bootstrap,
+            "SASL_SSL",
+            ca_file=ca,
+            sasl_mechanism="SCRAM-SHA-512",
+            username=user,
+            password=password or self.admin_password,
+        )
+
+    def _issue(self, principal: str, *names: str) -> bytes:
+        """Key, then certificate chain, in one PEM. Kafka reads PKCS#8 keys only; trustme writes the older form."""
+        from cryptography.hazmat.primitives.serialization import (
+            Encoding,
+            NoEncryption,
+            PrivateFormat,
+            load_pem_private_key,
+        )
+
+        certificate = self._authority.issue_cert(*names, common_name=principal)
+        key = load_pem_private_key(certificate.private_key_pem.bytes(), password=None)
+        pkcs8 = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        return pkcs8 + b"".join(blob.bytes() for blob in certificate.cert_chain_pems)
+
+
+def _private(file: Path, content: bytes) -> None:
+    file.touch(mode=0o600)
+    file.chmod(0o600)
+    file.write_bytes(content)

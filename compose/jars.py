@@ -1,0 +1,64 @@
+"""Java artifacts, fetched by Maven as java/pom.xml names them, once per version."""
+
+import subprocess
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+
+from compose.cache import cached, forget
+from compose.spec import TRIED_VERSIONS, check_version
+from compose.toolchain import find_maven
+from kernel.errors import FetchFailed
+
+Say = Callable[[str], None]
+
+
+def kafka_jars(version: str, say: Say = lambda _: None) -> list[Path]:
+    """Kafka's class path, spelled out jar by jar in a stable order (a CDS archive depends on both)."""
+    check_version(version)
+    folder = cached(
+        f"kafka/{version}",
+        lambda into: _copy_dependencies("kafka", into, say, f"Kafka {version}", {"kafka.version": version}),
+        mend=f"run `kafka-trial fetch --kafka {version} --again`",
+    )
+    return sorted(folder.glob("*.jar"))
+
+
+def javaagent_jar(say: Say = lambda _: None) -> Path:
+    """Prometheus' jmx_exporter as a Java agent."""
+    folder = cached(
+        "javaagent",
+        lambda into: _copy_dependencies("javaagent", into, say, "the JMX exporter agent", {}),
+        mend="run `kafka-trial fetch --again`",
+    )
+    return next(folder.glob("jmx_prometheus_javaagent-*.jar"))
+
+
+def forget_jars(version: str) -> None:
+    forget(f"kafka/{version}")
+    forget("javaagent")
+
+
+def _copy_dependencies(profile: str, into: Path, say: Say, what: str, properties: dict[str, str]) -> None:
+    maven = find_maven()
+    say(f"fetching {what} with Maven")
+    with resources.as_file(resources.files("compose") / "java" / "pom.xml") as pom:
+        command = [
+            *(maven, "--quiet", "--batch-mode", "--strict-checksums", "--file", str(pom), "--activate-profiles", profile),
+            *(f"-D{name}={value}" for name, value in properties.items()),
+            *("dependency:copy-dependencies", f"-DoutputDirectory={into}"),
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode or not any(into.glob("*.jar")):
+        raise FetchFailed(
+            f"{what} could not be fetched: Maven says {_reason(done.stdout)!r}. "
+            f"Check the version (tried here: {', '.join(TRIED_VERSIONS)}) and the network.",
+            what=what,
+        )
+
+
+def _reason(output: str) -> str:
+    """Maven's one telling line; the rest of what it prints is about Maven."""
+    errors = [line.removeprefix("[ERROR]").strip() for line in output.splitlines() if line.startswith("[ERROR]")]
+    telling = next((line for line in errors if "Could not find" in line or "not find artifact" in line), None)
+    return (telling or next(iter(errors), "nothing"))[:300]

@@ -1,0 +1,70 @@
+"""What a provider of nodes must be able to do. There are two, and everything above this line treats them alike."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from compose.broker_config import Place, Ports
+from compose.links import Link
+from compose.spec import ClusterSpec
+from compose.toxiproxies import Server
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class NodePlan:
+    """One life of one node: what to run and what it finds in its folder."""
+
+    node: int
+    kafka: str
+    ports: Ports
+    files: Mapping[str, bytes]  # configuration, written anew at each start
+    storage: Mapping[str, bytes]  # the formatted log directory, written at the first start only
+    heap: str
+    javaagent: bool
+    is_broker: bool = True
+
+
+class Provider(Protocol):
+    name: str
+
+    def prepare(self, spec: ClusterSpec) -> dict[str, bytes]:
+        """Have everything at hand that the spec needs, and return formatted storage. Nothing is started yet."""
+        ...
+
+    def prepare_version(self, kafka: str) -> None:
+        """Have another Kafka version at hand."""
+        ...
+
+    def format_with_password(self, spec: ClusterSpec, scram: str) -> dict[str, bytes]: ...
+
+    def open(self, cluster: str) -> None: ...
+
+    def place(self, node: int) -> Place: ...
+
+    def connect(self, links: tuple[Link, ...], ports: Mapping[int, Ports]) -> dict[Link, Server]:
+        """Start Toxiproxy with these links."""
+        ...
+
+    def route(self, link: Link, ports: Mapping[int, Ports]) -> tuple[str, str]:
+        """Where the link's proxy listens and where it leads."""
+        ...
+
+    def server_for(self, link: Link) -> Server: ...
+
+    def make_room(self, node: int, ports: Mapping[int, Ports]) -> None:
+        """Whatever a node added later needs before links can lead to it."""
+        ...
+
+    def run(self, plan: NodePlan) -> None: ...
+
+    def signal(self, node: int, name: str) -> None: ...
+
+    def running(self, node: int) -> bool: ...
+
+    def log(self, node: int) -> str: ...
+
+    def detach(self) -> None: ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,115 @@
+"""What cluster is wanted, checked whole before anything is started."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from kernel.errors import UsageError
+
+DEFAULT_KAFKA = "4.3.1"
+TRIED_VERSIONS = ("3.9.1", "4.1.0", "4.3.1")  # the versions the test suite runs; any other from 3.9 on may be asked for
+OLDEST = (3, 9, 0)
+SECURITY = ("plaintext", "tls", "sasl_ssl")
+PROVIDERS = ("auto", "processes", "containers")
+MOST_BROKERS = 5
+FIRST_CONTROLLER = 101  # dedicated controllers are numbered apart, so that brokers can be added without a gap
+
+# What the plan itself decides. Changing one of these would disconnect the broker from its links or its storage.
+RESERVED = frozenset(
+    {
+        "node.id",
+        "process.roles",
+        "listeners",
+        "advertised.listeners",
+        "listener.security.protocol.map",
+        "inter.broker.listener.name",
+        "controller.listener.names",
+        "controller.quorum.voters",
+        "log.dirs",
+        "log.dir",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSpec:
+    """A cluster to start. Raises `UsageError` for a value that cannot work, naming the value and the choice."""
+
+    brokers: int = 3
+    controllers: int | None = None  # None: brokers are controllers too (combined); a number: that many of their own
+    kafka: str = DEFAULT_KAFKA
+    security: str = "plaintext"
+    config: Mapping[str, str] = field(default_factory=dict)  # broker configuration on top of Kafka's defaults
+    metadata_version: str | None = None  # format as an older release would, e.g. "3.9-IV0"
+    features: Mapping[str, int] = field(default_factory=dict)  # e.g. {"transaction.version": 1}
+    javaagent: bool = False  # load jmx_prometheus_javaagent in every node
+    heap: str = "400m"
+    port: int | None = None  # clients find broker n at port + n - 1; None: free ports
+
+    def __post_init__(self) -> None:
+        _in_range("brokers", self.brokers, 1, MOST_BROKERS)
+        if self.controllers is not None:
+            _in_range("controllers", self.controllers, 1, MOST_BROKERS)
+        check_version(self.kafka)
+        if self.security not in SECURITY:
+            raise UsageError(
+                f"security {self.security!r} is not known: choose one of {', '.join(SECURITY)}.", value=self.security
+            )
+        check_config(self.config)
+        if not re.fullmatch(r"[1-9][0-9]*[mg]", self.heap):
+            raise UsageError(f"heap {self.heap!r} is not a size: give a number and m or g, like 400m.", value=self.heap)
+        if self.port is not None:
+            _in_range("port", self.port, 1024, 65535 - MOST_BROKERS)
+        # Frozen all the way down: a spec is printed, compared and kept with the evidence.
+        object.__setattr__(self, "config", MappingProxyType({k: str(v) for k, v in self.config.items()}))
+        object.__setattr__(self, "features", MappingProxyType(dict(self.features)))
+
+    @property
+    def broker_ids(self) -> tuple[int, ...]:
+        return tuple(range(1, self.brokers + 1))
+
+    @property
+    def controller_ids(self) -> tuple[int, ...]:
+        if self.controllers is not None:
+            return tuple(range(FIRST_CONTROLLER, FIRST_CONTROLLER + self.controllers))
+        # Three voters survive one loss; two survive none, so a pair of brokers has one controller only.
+        return self.broker_ids[: 3 if self.brokers >= 3 else 1]
+
+    @property
+    def node_ids(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys((*self.controller_ids, *self.broker_ids)))
+
+    def __reduce__(self) -> tuple[object, ...]:  # a MappingProxyType cannot be pickled, a spec should be
+        values = [getattr(self, name) for name in self.__slots__]
+        return (type(self), tuple(dict(v) if isinstance(v, MappingProxyType) else v for v in values))
+
+
+def check_version(version: str) -> tuple[int, int, int]:
+    """The version as numbers, or the sentence that says why it cannot be one."""
+    match = re.fullmatch(r"(\d+)\.(\d+)\.(\d+)", version)
+    if not match:
+        raise UsageError(
+            f"Kafka version {version!r} is not known: give a released version like {DEFAULT_KAFKA} "
+            f"(tried here: {', '.join(TRIED_VERSIONS)}).",
+            value=version,
+        )
+    numbers = (int(match[1]), int(match[2]), int(match[3]))
+    if numbers < OLDEST:
+        raise UsageError(
+            f"Kafka version {version} is too old: 3.9.0 is the first that is supported, because it is the first whose "
+            f"KRaft can do everything the trials ask for.",
+            value=version,
+        )
+    return numbers
+
+
+def check_config(config: Mapping[str, str]) -> None:
+    taken = sorted(RESERVED & config.keys())
+    if taken:
+        raise UsageError(f"config {taken[0]!r} cannot be set: the cluster plan decides it. Leave it out.", value=taken[0])
+
+
+def _in_range(what: str, value: int, low: int, high: int) -> None:
+    if not low <= value <= high:
+        raise UsageError(f"{what} {value} is out of range: choose {low} to {high}.", what=what, value=value)

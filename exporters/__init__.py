@@ -1,0 +1,1 @@
+"""Kafka's metrics for Prometheus, from one catalogue."""

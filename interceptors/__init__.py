@@ -1,0 +1,1 @@
+"""What Java clients have and Python never got: interceptor chains, tracing, audit."""

@@ -1,0 +1,56 @@
+"""All commands under one name, one way to end, one set of exit codes."""
+
+import signal
+import sys
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+import kafka_trial
+from kafka_trial.cli import demo, doctor, down, fetch, status, up
+from kafka_trial.cli.screen import complain
+from kernel.errors import SuiteError
+
+EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 inconclusive, 4 our own failure."
+
+app = typer.Typer(
+    help="A real Kafka cluster in three seconds, broken on purpose, with a verdict you can trust.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for module in (demo, up, status, down, doctor, fetch):
+    app.command(help=module.__doc__)(getattr(module, module.__name__.rpartition(".")[2]))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"kafka-trial {kafka_trial.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, _end)  # so that `with` blocks clean up, as they do for Ctrl-C
+    try:
+        app(standalone_mode=True)
+    except SuiteError as error:
+        complain(error.message)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)

@@ -1,0 +1,15 @@
+"""Options that several commands share, so that they are spelled and explained the same everywhere."""
+
+from typing import Annotated
+
+import typer
+
+from compose.spec import MOST_BROKERS, PROVIDERS, SECURITY, TRIED_VERSIONS
+
+Kafka = Annotated[
+    str, typer.Option("--kafka", metavar="VERSION", help=f"Kafka version ({', '.join(TRIED_VERSIONS)} are tried here).")
+]
+Brokers = Annotated[int, typer.Option("--brokers", help=f"How many brokers, 1 to {MOST_BROKERS}.")]
+Provider = Annotated[str, typer.Option("--provider", metavar="NAME", help=f"Where brokers run: {', '.join(PROVIDERS)}.")]
+Security = Annotated[str, typer.Option("--security", metavar="NAME", help=f"How clients get in: {', '.join(SECURITY)}.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]

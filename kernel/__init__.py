@@ -1,0 +1,1 @@
+"""The shared nouns of the house. Standard library only; opens no socket and no file."""

@@ -1,0 +1,1 @@
+"""Consumer lag, judged by Burrow's rules and by better ones."""
