@@ -65,7 +65,7 @@ class Cluster:
         self._state: ClusterState | None = None
         self._warden: subprocess.Popen[bytes] | None = None
         self._credentials: Credentials | None = None
-        self.view = ClusterView(self._direct_address)
+        self.view = ClusterView(lambda: self.direct_address)
 
     # ---- life -------------------------------------------------------------------------------------------------
 
@@ -238,6 +238,11 @@ class Cluster:
         """For clients: every connection crosses Toxiproxy."""
         return self._address_at(",".join(f"127.0.0.1:{self._ports[broker].client}" for broker in self._brokers))
 
+    @property
+    def direct_address(self) -> ClusterAddress:
+        """For observers: straight to the brokers, so that no fault on a link blinds whoever watches."""
+        return self._address_at(",".join(f"127.0.0.1:{self._ports[broker].direct}" for broker in self._brokers))
+
     def address_for(self, user: str, password: str | None = None) -> ClusterAddress:
         """The address for another principal than the administrator. It may do nothing until an ACL says so."""
         if self._credentials is None:
@@ -271,12 +276,12 @@ class Cluster:
         from compose.admin import describe_configs
 
         self._known(broker)
-        return describe_configs(self._direct_address(), "broker", str(broker))
+        return describe_configs(self.direct_address, "broker", str(broker))
 
     def topic_config(self, topic: str) -> dict[str, str]:
         from compose.admin import describe_configs
 
-        return describe_configs(self._direct_address(), "topic", topic)
+        return describe_configs(self.direct_address, "topic", topic)
 
     def create_topic(
         self, topic: str, *, partitions: int = 1, replication: int | None = None, config: Mapping[str, str] | None = None
@@ -287,7 +292,7 @@ class Cluster:
         copies = replication if replication is not None else min(3, len(self._brokers))
         if copies > len(self._brokers):
             raise UsageError(f"replication {copies} of {topic!r} is more than the {self._brokers_in_words()}: use fewer.")
-        create_topic(self._direct_address(), topic, partitions, copies, dict(config or {}))
+        create_topic(self.direct_address, topic, partitions, copies, dict(config or {}))
         self.wait_replicated(topic, partitions=partitions)
 
     def create_user(self, user: str, password: str) -> ClusterAddress:
@@ -296,7 +301,7 @@ class Cluster:
             raise UsageError(f"user {user!r} cannot have a password here: security is {self.spec.security}, not sasl_ssl.")
         from compose.admin import set_password
 
-        set_password(self._direct_address(), user, password)
+        set_password(self.direct_address, user, password)
         return self.address_for(user, password)
 
     def wait_replicated(self, *topics: str, partitions: int = 1, timeout: float = 60) -> list[PartitionState]:
@@ -327,7 +332,7 @@ class Cluster:
             "brokers": list(self._brokers),
             "controllers": list(self.spec.controller_ids),
             "bootstrap": address.bootstrap,
-            "direct": self._direct_address().bootstrap,
+            "direct": self.direct_address.bootstrap,
             "jmx": {str(node): self.jmx(node) for node in self.nodes},
             "agent": {str(node): self.agent_url(node) for node in self.nodes} if self.spec.javaagent else {},
             "toxiproxy": sorted({f"{host}:{port}" for host, port in self.links.servers.values()}),
@@ -400,7 +405,7 @@ class Cluster:
         from compose.admin import live_brokers
 
         wait_until(
-            lambda: live_brokers(self._direct_address()),
+            lambda: live_brokers(self.direct_address),
             lambda live: brokers <= live,
             what=f"brokers {sorted(brokers)} registered",
             timeout=START_TIMEOUT,
@@ -415,9 +420,6 @@ class Cluster:
     def _known(self, node: int) -> None:
         if node not in self.nodes:
             raise UsageError(f"broker {node} does not exist: this cluster has {', '.join(map(str, self.nodes))}.", node=node)
-
-    def _direct_address(self) -> ClusterAddress:
-        return self._address_at(",".join(f"127.0.0.1:{self._ports[broker].direct}" for broker in self._brokers))
 
     def _address_at(self, bootstrap: str) -> ClusterAddress:
         return ClusterAddress(bootstrap) if self._credentials is None else self._credentials.address(bootstrap)

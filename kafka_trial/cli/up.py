@@ -68,6 +68,8 @@ def _show(facts: dict[str, Any]) -> None:
             f"--bootstrap-server {facts['bootstrap'].split(',')[0]} --command-config {facts['client_properties']['java']}",
         ),
     ]
+    if facts["security"] == "sasl_ssl":
+        rows.append(("", "(kcat needs librdkafka 2.6.1 or newer here: older ones cannot log in to Kafka 4 with SCRAM)"))
     for name, value in rows:
         out.print(f"{name:>10}  {value}", markup=False)
 
