@@ -46,19 +46,19 @@ class Place:
 def server_properties(
     node: int, spec: ClusterSpec, ports: Mapping[int, Ports], place: Place, extra: Mapping[str, str]
 ) -> dict[str, str]:
-    """Everything in one node's server.properties. `extra` wins over the spec's config, which wins over small-cluster needs."""
+    """One node's server.properties. `extra` wins over the spec's config, which wins over what a small cluster needs."""
     is_broker, is_controller = node not in spec.controller_ids or node in spec.broker_ids, node in spec.controller_ids
     return (
         _small_cluster(spec.brokers)
         | _identity(node, spec, ports, place, is_broker, is_controller)
         | (_security(spec.security, place) if spec.security != "plaintext" else {})
-        | spec.config
-        | extra
+        | dict(spec.config)
+        | dict(extra)
     )
 
 
 def _small_cluster(brokers: int) -> dict[str, str]:
-    """Kafka's defaults assume a large cluster; these are the values that could not work, or only slowly, on a few brokers."""
+    """Kafka's defaults assume a large cluster; these are the values that cannot work, or only slowly, on a few brokers."""
     copies = str(min(3, brokers))
     enough = str(min(2, brokers))
     return {

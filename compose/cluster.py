@@ -4,34 +4,27 @@ The one class everything else uses. It plans (spec, ports, configuration), asks 
 and waits for states. `with` starts it and always cleans up.
 """
 
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
-from compose.broker_config import (
-    ADMIN_PRINCIPAL,
-    SCRAM,
-    Ports,
-    as_properties,
-    hosts_file,
-    server_properties,
-)
+from compose.broker_config import ADMIN_PRINCIPAL, SCRAM, Ports
 from compose.credentials import Credentials
+from compose.handout import write_client_properties
 from compose.links import Link, links_between
+from compose.plan import ClusterPlan
 from compose.ports import PortReservations
 from compose.processes import TOXIPROXY
-from compose.provider import NodePlan, Provider, Say
+from compose.provider import Provider, Say
 from compose.providers import choose_provider
 from compose.spec import ClusterSpec, check_config, check_version
 from compose.state import ClusterState, demolish, new_state, sweep
-from compose.storage import new_uuid, node_storage
+from compose.storage import new_uuid
 from compose.toxiproxies import Fault, Toxiproxies
 from compose.view import ClusterView
 from compose.warden import DONE
@@ -59,12 +52,8 @@ class Cluster:
         self._say = say
         self._wanted_provider = provider
         self._reserved = PortReservations()
-        self._ports: dict[int, Ports] = {}
-        self._versions: dict[int, str] = {}
-        self._extra: dict[int, dict[str, str]] = {}
         self._state: ClusterState | None = None
         self._warden: subprocess.Popen[bytes] | None = None
-        self._credentials: Credentials | None = None
         self.view = ClusterView(lambda: self.direct_address)
 
     # ---- life -------------------------------------------------------------------------------------------------
@@ -109,31 +98,45 @@ class Cluster:
         sweep()
         self._provider: Provider = choose_provider(self._wanted_provider, self._say)
         template = self._provider.prepare(self.spec)
-        wanted = {broker: self.spec.port + broker - 1 if self.spec.port else None for broker in self.spec.broker_ids}
-        for node in (TOXIPROXY, *self.spec.node_ids):
-            self._ports[node] = self._reserved.for_node(wanted.get(node))
+        ports = self._reserve_ports()
         self.id = new_uuid()
         self._state = new_state(_folder_name(self.id), self._provider.name)
         self._start_warden(self._state.cluster)
         self._provider.open(self._state.cluster)
+        credentials = None
         if self.spec.security != "plaintext":
-            self._credentials = Credentials(self.folder / "client", self.spec.security)
-            if self.spec.security == "sasl_ssl":
-                scram = f"{SCRAM}=[name={ADMIN_PRINCIPAL},password={self._credentials.admin_password}]"
-                template = self._provider.format_with_password(self.spec, scram)
-        self._template = template
-        self._brokers = list(self.spec.broker_ids)
+            credentials = Credentials(self.folder / "client", self.spec.security)
+        if credentials and self.spec.security == "sasl_ssl":
+            scram = f"{SCRAM}=[name={ADMIN_PRINCIPAL},password={credentials.admin_password}]"
+            template = self._provider.format_with_password(self.spec, scram)
+        self._plan = ClusterPlan(self.spec, self.id, ports, template, credentials, list(self.spec.broker_ids))
         self._say(f"starting {self._brokers_in_words()} ({self._provider.name}, Kafka {self.spec.kafka})")
+        self._launch()
+        self._remember()
+
+    def _launch(self) -> None:
         links = links_between(self.spec.broker_ids, self.spec.controller_ids)
-        self.links = Toxiproxies(self._provider.connect(links, self._ports))
-        for node in self.spec.node_ids:
-            self._provider.run(self._node_plan(node))
+        self.links = Toxiproxies(self._provider.connect(links, self._plan.ports))
+        for node in self.nodes:
+            self._run(node)
         self.links.wait_ready()
-        for node in self.spec.node_ids:
+        for node in self.nodes:
             self._wait_started(node, lives=1)
-        self._wait_registered(frozenset(self._brokers))
-        self._state.facts = self.facts()
-        self._state.save()
+        self._wait_registered(frozenset(self.brokers))
+
+    def _reserve_ports(self) -> dict[int, Ports]:
+        first = self.spec.port
+        wanted = {broker: first + broker - 1 for broker in self.spec.broker_ids} if first is not None else {}
+        return {node: self._reserved.for_node(wanted.get(node)) for node in (TOXIPROXY, *self.spec.node_ids)}
+
+    def _run(self, node: int) -> None:
+        self._provider.run(self._plan.node(node, self._provider.place(node)))
+
+    def _remember(self) -> None:
+        """For `kafka-trial status`, and for whoever has to clean up after us."""
+        state = self._running_state()
+        state.facts = self.facts()
+        state.save()
 
     def _start_warden(self, cluster: str) -> None:
         self._warden = subprocess.Popen(
@@ -153,10 +156,10 @@ class Cluster:
         if self._provider.running(broker):
             return
         lives = self._provider.log(broker).count(STARTED)
-        self._provider.run(self._node_plan(broker))
+        self._run(broker)
         if wait:
             self._wait_started(broker, lives + 1)
-            self._wait_registered(frozenset({broker}) & frozenset(self._brokers))
+            self._wait_registered(frozenset({broker}) & frozenset(self.brokers))
 
     def stop(self, broker: int) -> None:
         """SIGTERM: a controlled shutdown, leadership handed over first."""
@@ -185,24 +188,21 @@ class Cluster:
             check_version(version)
             self._provider.prepare_version(version)  # before anything is stopped: it may not exist
         (self.kill if hard else self.stop)(broker)
-        self._versions[broker] = version or self._versions.get(broker, self.spec.kafka)
-        self._extra[broker] = self._extra.get(broker, {}) | {k: str(v) for k, v in (config or {}).items()}
+        self._plan.change(broker, version, config or {})
         self.start(broker)
 
     def add_broker(self) -> int:
         """One more broker, with links of its own to and from everybody. Returns its id."""
-        new = max(self._brokers) + 1
-        self._ports[new] = self._reserved.for_node(None)
-        self._provider.make_room(new, self._ports)
-        self._brokers.append(new)
-        for link in links_between(tuple(self._brokers), self.spec.controller_ids):
+        new = max(self.brokers) + 1
+        self._plan.ports[new] = self._reserved.for_node(None)
+        self._provider.make_room(new, self._plan.ports)
+        self._plan.brokers.append(new)
+        for link in links_between(self.brokers, self.spec.controller_ids):
             if link not in self.links.servers:
-                listen, upstream = self._provider.route(link, self._ports)
+                listen, upstream = self._provider.route(link, self._plan.ports)
                 self.links.add(link, self._provider.server_for(link), listen=listen, upstream=upstream)
         self.start(new)
-        state = self._running_state()
-        state.facts = self.facts()
-        state.save()
+        self._remember()
         return new
 
     def running(self, broker: int) -> bool:
@@ -223,7 +223,7 @@ class Cluster:
 
     @property
     def brokers(self) -> tuple[int, ...]:
-        return tuple(self._brokers)
+        return tuple(self._plan.brokers)
 
     @property
     def folder(self) -> Path:
@@ -236,18 +236,18 @@ class Cluster:
     @property
     def address(self) -> ClusterAddress:
         """For clients: every connection crosses Toxiproxy."""
-        return self._address_at(",".join(f"127.0.0.1:{self._ports[broker].client}" for broker in self._brokers))
+        return self._address_at(",".join(f"127.0.0.1:{self._plan.ports[broker].client}" for broker in self.brokers))
 
     @property
     def direct_address(self) -> ClusterAddress:
         """For observers: straight to the brokers, so that no fault on a link blinds whoever watches."""
-        return self._address_at(",".join(f"127.0.0.1:{self._ports[broker].direct}" for broker in self._brokers))
+        return self._address_at(",".join(f"127.0.0.1:{self._plan.ports[broker].direct}" for broker in self.brokers))
 
     def address_for(self, user: str, password: str | None = None) -> ClusterAddress:
         """The address for another principal than the administrator. It may do nothing until an ACL says so."""
-        if self._credentials is None:
+        if self._plan.credentials is None:
             raise UsageError(f"user {user!r} cannot be told apart: this cluster is plaintext. Use security tls or sasl_ssl.")
-        return self._credentials.address(self.address.bootstrap, user, password)
+        return self._plan.credentials.address(self.address.bootstrap, user, password)
 
     def leader_of(self, topic: str, partition: int = 0) -> int:
         state = self.partition(topic, partition)
@@ -289,8 +289,8 @@ class Cluster:
         """Create a topic and wait until each of its partitions is led and fully replicated."""
         from compose.admin import create_topic
 
-        copies = replication if replication is not None else min(3, len(self._brokers))
-        if copies > len(self._brokers):
+        copies = replication if replication is not None else min(3, len(self.brokers))
+        if copies > len(self.brokers):
             raise UsageError(f"replication {copies} of {topic!r} is more than the {self._brokers_in_words()}: use fewer.")
         create_topic(self.direct_address, topic, partitions, copies, dict(config or {}))
         self.wait_replicated(topic, partitions=partitions)
@@ -315,13 +315,13 @@ class Cluster:
 
     def jmx(self, node: int) -> str:
         self._known(node)
-        return f"127.0.0.1:{self._ports[node].jmx}"
+        return f"127.0.0.1:{self._plan.ports[node].jmx}"
 
     def agent_url(self, node: int) -> str:
         if not self.spec.javaagent:
             raise UsageError("this cluster has no Java agent: start it with javaagent=True (--javaagent).")
         self._known(node)
-        return f"http://127.0.0.1:{self._ports[node].agent}/metrics"
+        return f"http://127.0.0.1:{self._plan.ports[node].agent}/metrics"
 
     def facts(self) -> dict[str, Any]:
         """What `up` prints and `status` reads again."""
@@ -329,47 +329,21 @@ class Cluster:
         return {
             "kafka": self.spec.kafka,
             "security": self.spec.security,
-            "brokers": list(self._brokers),
+            "brokers": list(self.brokers),
             "controllers": list(self.spec.controller_ids),
             "bootstrap": address.bootstrap,
             "direct": self.direct_address.bootstrap,
             "jmx": {str(node): self.jmx(node) for node in self.nodes},
             "agent": {str(node): self.agent_url(node) for node in self.nodes} if self.spec.javaagent else {},
             "toxiproxy": sorted({f"{host}:{port}" for host, port in self.links.servers.values()}),
-            "client_properties": self._write_client_properties(address),
+            "client_properties": write_client_properties(self.folder / "client", address),
         }
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys((*self.spec.controller_ids, *self._brokers)))
+        return self._plan.nodes
 
     # ---- inside -----------------------------------------------------------------------------------------------
-
-    def _node_plan(self, node: int) -> NodePlan:
-        place = self._provider.place(node)
-        spec = replace(self.spec, config=dict(self.spec.config))
-        settings = server_properties(node, spec, self._ports, place, self._extra.get(node, {}))
-        java = resources.files("compose") / "java"
-        files = {
-            "server.properties": as_properties(settings).encode(),
-            "hosts": hosts_file(node).encode(),
-            "log4j2.properties": (java / "log4j2.properties").read_bytes(),
-            "log4j.properties": (java / "log4j.properties").read_bytes(),
-        }
-        if self.spec.javaagent:
-            files["agent.yaml"] = (java / "agent.yaml").read_bytes()
-        if self._credentials is not None:
-            files |= self._credentials.node_files(node)
-        return NodePlan(
-            node=node,
-            kafka=self._versions.get(node, self.spec.kafka),
-            ports=self._ports[node],
-            files=files,
-            storage=node_storage(self._template, self.id, node, self.spec.controller_ids),
-            heap=self.spec.heap,
-            javaagent=self.spec.javaagent,
-            is_broker=node in self._brokers,
-        )
 
     def _end(self, node: int, signal: str) -> None:
         self._known(node)
@@ -422,19 +396,8 @@ class Cluster:
             raise UsageError(f"broker {node} does not exist: this cluster has {', '.join(map(str, self.nodes))}.", node=node)
 
     def _address_at(self, bootstrap: str) -> ClusterAddress:
-        return ClusterAddress(bootstrap) if self._credentials is None else self._credentials.address(bootstrap)
-
-    def _write_client_properties(self, address: ClusterAddress) -> dict[str, str]:
-        """Files that kcat (-F) and Kafka's Java tools (--command-config) take as they are."""
-        folder = self.folder / "client"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        written = {}
-        for kind, settings in (("librdkafka", address.librdkafka()), ("java", address.java())):
-            file = folder / f"{kind}.properties"
-            file.touch(mode=0o600)
-            file.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
-            written[kind] = str(file)
-        return written
+        credentials = self._plan.credentials
+        return credentials.address(bootstrap) if credentials else ClusterAddress(bootstrap)
 
     def _running_state(self) -> ClusterState:
         if self._state is None:
@@ -442,7 +405,7 @@ class Cluster:
         return self._state
 
     def _brokers_in_words(self) -> str:
-        count = len(self._brokers)
+        count = len(self.brokers)
         return f"{count} broker{'s' * (count != 1)}"
 
 

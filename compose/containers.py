@@ -13,6 +13,7 @@ import subprocess
 import tarfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from compose.links import CLIENT, Link
 from compose.provider import NodePlan, Say
 from compose.spec import ClusterSpec
 from compose.state import LABEL, state_root
-from compose.storage import TOOL, format_storage, storage_template
+from compose.storage import TOOL, RunTool, format_storage, storage_template
 from compose.toxiproxies import Server, server_config
 
 HOME = "/trial"
@@ -52,15 +53,16 @@ class Containers:
             from compose.jars import javaagent_jar
 
             self._agent = javaagent_jar(self._say)
-        return storage_template(spec, lambda scratch, arguments: self._run_storage_tool(spec.kafka, scratch, arguments))
+        return storage_template(spec, self._storage_tool(spec.kafka))
 
     def prepare_version(self, kafka: str) -> None:
         kafka_image(kafka, self._say)
 
     def format_with_password(self, spec: ClusterSpec, scram: str) -> dict[str, bytes]:
-        return format_storage(
-            spec, lambda scratch, arguments: self._run_storage_tool(spec.kafka, scratch, arguments), scram=scram
-        )
+        return format_storage(spec, self._storage_tool(spec.kafka), scram=scram)
+
+    def _storage_tool(self, kafka: str) -> RunTool:
+        return lambda scratch, arguments: self._run_storage_tool(kafka, scratch, arguments)
 
     def open(self, cluster: str) -> None:
         self._cluster = cluster
@@ -248,10 +250,8 @@ def remove_everything(cluster: str) -> None:
 def _remove(container: Any) -> None:
     from docker.errors import APIError
 
-    try:
+    with suppress(APIError):  # gone in the meantime
         container.remove(force=True, v=True)
-    except APIError:
-        pass  # gone in the meantime
 
 
 def _docker() -> Any:

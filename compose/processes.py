@@ -5,7 +5,6 @@ proxy listens for that pair alone (see `broker_config.peer_address`).
 """
 
 import os
-import shutil
 import signal
 import subprocess
 import time
@@ -20,11 +19,10 @@ from compose.links import CLIENT, Link
 from compose.provider import NodePlan, Say
 from compose.spec import ClusterSpec
 from compose.state import MARK, state_root
-from compose.storage import TOOL, format_storage, storage_template
+from compose.storage import TOOL, RunTool, format_storage, storage_template
 from compose.toolchain import Java, find_java
 from compose.toxiproxies import Server, server_config
 from compose.toxiproxy_binary import toxiproxy_binary
-from kernel.errors import NotReady
 
 TOXIPROXY = 0  # the "node" under which the one Toxiproxy keeps its folder
 
@@ -45,17 +43,16 @@ class Processes:
         self._toxiproxy = toxiproxy_binary(self._say)
         if spec.javaagent:
             javaagent_jar(self._say)
-        return storage_template(
-            spec, lambda scratch, arguments: run_storage_tool(self._java, spec.kafka, scratch, arguments)
-        )
+        return storage_template(spec, self.storage_tool(spec.kafka))
 
     def prepare_version(self, kafka: str) -> None:
         kafka_jars(kafka, self._say)
 
     def format_with_password(self, spec: ClusterSpec, scram: str) -> dict[str, bytes]:
-        return format_storage(
-            spec, lambda scratch, arguments: run_storage_tool(self._java, spec.kafka, scratch, arguments), scram=scram
-        )
+        return format_storage(spec, self.storage_tool(spec.kafka), scram=scram)
+
+    def storage_tool(self, kafka: str) -> RunTool:
+        return lambda scratch, arguments: _run_storage_tool(self._java, kafka, scratch, arguments)
 
     def open(self, cluster: str) -> None:
         self._cluster = cluster
@@ -156,7 +153,7 @@ class Processes:
         return self._folder / ("toxiproxy" if node == TOXIPROXY else f"node-{node}") / "kafka.log"
 
 
-def run_storage_tool(java: Java, kafka: str, scratch: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _run_storage_tool(java: Java, kafka: str, scratch: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     """Kafka's storage tool, told what to do by a file: one of the arguments may be a password."""
     class_path = ":".join(str(jar) for jar in kafka_jars(kafka))
     instructions = scratch / "storage-tool.args"

@@ -23,7 +23,6 @@ class NodePlan:
     storage: Mapping[str, bytes]  # the formatted log directory, written at the first start only
     heap: str
     javaagent: bool
-    is_broker: bool = True
 
 
 class Provider(Protocol):

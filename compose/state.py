@@ -60,8 +60,8 @@ def new_state(cluster: str, provider: str) -> ClusterState:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         if (free := shutil.disk_usage(root).free // 2**20) < NEEDED_MB:
             raise NoSpace(
-                f"only {free} MB are free on the disk that holds {root}, and a cluster needs {NEEDED_MB}: free some space, or "
-                "point KAFKA_TRIAL_STATE to another disk.",
+                f"only {free} MB are free on the disk that holds {root}, and a cluster needs {NEEDED_MB}: free some space, "
+                "or point KAFKA_TRIAL_STATE to another disk.",
                 where=root,
             )
         state = ClusterState(cluster, provider, owner=this_process())

@@ -7,6 +7,8 @@ and no features. A view is taken through the direct listeners, so that no fault 
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from kernel.cluster import ClusterAddress, PartitionState, Quorum
@@ -40,7 +42,7 @@ class ClusterView:
         states: list[PartitionState] = []
         cursor = None
         while True:
-            page = self._ask(lambda admin, at=cursor: admin.describe_topic_partitions(list(topics), cursor=at))
+            page = self._ask(partial(_page, topics, cursor))
             for topic in page["topics"]:
                 states += [_partition(topic["name"], partition) for partition in topic["partitions"]]
             cursor = page["next_cursor"]
@@ -102,10 +104,13 @@ class ClusterView:
     def _drop(self) -> None:
         admin, self._admin = self._admin, None
         if admin is not None:
-            try:
+            with suppress(Exception):  # it is being thrown away; how it dies does not matter
                 admin.close()
-            except Exception:  # it is being thrown away; how it dies does not matter
-                pass
+
+
+def _page(topics: tuple[str, ...], cursor: dict[str, Any] | None, admin: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = admin.describe_topic_partitions(list(topics), cursor=cursor)
+    return answer
 
 
 def _partition(topic: str, facts: dict[str, Any]) -> PartitionState:

@@ -1,8 +1,10 @@
 """Show the clusters on this machine and how each is doing."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+from compose.handout import read_client_properties
 from compose.state import ClusterState, clusters
 from compose.view import ClusterView
 from kafka_trial.cli.options import AsJson
@@ -54,15 +56,4 @@ def _health(state: ClusterState) -> str:
 
 
 def _address(state: ClusterState) -> ClusterAddress:
-    with open(state.facts["client_properties"]["librdkafka"]) as file:
-        settings = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
-    return ClusterAddress(
-        bootstrap=state.facts["direct"],
-        protocol=settings["security.protocol"],
-        ca_file=settings.get("ssl.ca.location"),
-        certificate_file=settings.get("ssl.certificate.location"),
-        key_file=settings.get("ssl.key.location"),
-        sasl_mechanism=settings.get("sasl.mechanism"),
-        username=settings.get("sasl.username"),
-        password=settings.get("sasl.password"),
-    )
+    return read_client_properties(Path(state.facts["client_properties"]["librdkafka"]), state.facts["direct"])

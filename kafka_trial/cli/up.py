@@ -31,7 +31,7 @@ def up(
     detach: Annotated[bool, typer.Option("--detach", help="Return at once; `kafka-trial down` ends it.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    wishes = {
+    wishes: dict[str, Any] = {
         "brokers": brokers,
         "controllers": controllers,
         "kafka": kafka,
@@ -44,18 +44,19 @@ def up(
         cluster = Cluster(provider=provider, say=say, **wishes).boot()
     try:
         facts = cluster.facts() | {"cluster": cluster.folder.name, "provider": cluster.provider}
-        print(json.dumps(facts, indent=1), flush=True) if as_json else _show(facts)
+        if as_json:
+            print(json.dumps(facts, indent=1), flush=True)
+        else:
+            _show(facts, detach)
         if detach:
             cluster.detach()
-            as_json or out.print(f"It runs on; end it with: kafka-trial down {facts['cluster']}")
         else:
-            as_json or out.print("Ctrl-C ends it.")
             signal.pause()
     finally:
         cluster.close()
 
 
-def _show(facts: dict[str, Any]) -> None:
+def _show(facts: dict[str, Any], detached: bool) -> None:
     rows = [
         ("cluster", f"{facts['cluster']}  Kafka {facts['kafka']}, {facts['security']}, {facts['provider']}"),
         ("bootstrap", facts["bootstrap"]),
@@ -72,6 +73,7 @@ def _show(facts: dict[str, Any]) -> None:
         rows.append(("", "(kcat needs librdkafka 2.6.1 or newer here: older ones cannot log in to Kafka 4 with SCRAM)"))
     for name, value in rows:
         out.print(f"{name:>10}  {value}", markup=False)
+    out.print(f"It runs on; end it with: kafka-trial down {facts['cluster']}" if detached else "Ctrl-C ends it.")
 
 
 def _pairs(settings: list[str]) -> dict[str, str]:

@@ -91,7 +91,13 @@ def test_a_user_may_do_nothing_until_an_acl_says_so(cluster: Cluster):
     assert "uthoriz" in refused[0].str()
 
     rule = AclBinding(
-        ResourceType.TOPIC, "secret", ResourcePatternType.LITERAL, f"User:{name}", "*", AclOperation.WRITE, AclPermissionType.ALLOW
+        ResourceType.TOPIC,
+        "secret",
+        ResourcePatternType.LITERAL,
+        f"User:{name}",
+        "*",
+        AclOperation.WRITE,
+        AclPermissionType.ALLOW,
     )
     admin = AdminClient(cluster.address.librdkafka())
     for answer in admin.create_acls([rule]).values():
@@ -111,7 +117,9 @@ def test_no_secret_is_in_a_command_line_a_log_or_a_printed_address(cluster: Clus
 
 
 def test_what_holds_a_secret_is_readable_by_its_owner_alone(cluster: Cluster):
-    files = [Path(file) for file in cluster.facts()["client_properties"].values()] + list((cluster.folder / "client").iterdir())
+    files = [Path(file) for file in cluster.facts()["client_properties"].values()] + list(
+        (cluster.folder / "client").iterdir()
+    )
 
     assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
     assert stat.S_IMODE(cluster.folder.stat().st_mode) == 0o700

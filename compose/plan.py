@@ -1,0 +1,56 @@
+"""What a node is to run, as data: the one place where spec, ports, places, storage and credentials come together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import resources
+
+from compose.broker_config import Place, Ports, as_properties, hosts_file, server_properties
+from compose.credentials import Credentials
+from compose.provider import NodePlan
+from compose.spec import ClusterSpec
+from compose.storage import node_storage
+
+
+@dataclass
+class ClusterPlan:
+    """A cluster on paper. It grows when a broker is added and changes when one is restarted with something new."""
+
+    spec: ClusterSpec
+    cluster_id: str
+    ports: dict[int, Ports]
+    template: Mapping[str, bytes]
+    credentials: Credentials | None
+    brokers: list[int] = field(default_factory=list)
+    versions: dict[int, str] = field(default_factory=dict)
+    extra: dict[int, dict[str, str]] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys((*self.spec.controller_ids, *self.brokers)))
+
+    def change(self, node: int, version: str | None, config: Mapping[str, str]) -> None:
+        self.versions[node] = version or self.versions.get(node, self.spec.kafka)
+        self.extra[node] = self.extra.get(node, {}) | {key: str(value) for key, value in config.items()}
+
+    def node(self, node: int, place: Place) -> NodePlan:
+        java = resources.files("compose") / "java"
+        settings = server_properties(node, self.spec, self.ports, place, self.extra.get(node, {}))
+        files = {
+            "server.properties": as_properties(settings).encode(),
+            "hosts": hosts_file(node).encode(),
+            "log4j2.properties": (java / "log4j2.properties").read_bytes(),
+            "log4j.properties": (java / "log4j.properties").read_bytes(),
+        }
+        if self.spec.javaagent:
+            files["agent.yaml"] = (java / "agent.yaml").read_bytes()
+        if self.credentials is not None:
+            files |= self.credentials.node_files(node)
+        return NodePlan(
+            node=node,
+            kafka=self.versions.get(node, self.spec.kafka),
+            ports=self.ports[node],
+            files=files,
+            storage=node_storage(self.template, self.cluster_id, node, self.spec.controller_ids),
+            heap=self.spec.heap,
+            javaagent=self.spec.javaagent,
+        )
