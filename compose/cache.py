@@ -72,6 +72,12 @@ def out_of_space_explained(where: Path) -> Iterator[None]:
         ) from error
 
 
+def raise_if_full(where: Path, output: str) -> None:
+    """A program we started failed: tell a full disk from everything else, because programs tell it in their own ways."""
+    if "No space left" in output or shutil.disk_usage(where).free < 2**20:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
 def _build_once(folder: Path, build: Callable[[Path], None]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.parent / f".{folder.name}.lock"):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
-from compose.cache import cached, forget
+from compose.cache import cached, forget, raise_if_full
 from compose.spec import TRIED_VERSIONS, check_version
 from compose.toolchain import find_maven
 from kernel.errors import FetchFailed
@@ -50,6 +50,7 @@ def _copy_dependencies(profile: str, into: Path, say: Say, what: str, properties
         ]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode or not any(into.glob("*.jar")):
+        raise_if_full(into, done.stdout)
         raise FetchFailed(
             f"{what} could not be fetched: Maven says {_reason(done.stdout)!r}. "
             f"Check the version (tried here: {', '.join(TRIED_VERSIONS)}) and the network.",
@@ -61,4 +62,4 @@ def _reason(output: str) -> str:
     """Maven's one telling line; the rest of what it prints is about Maven."""
     errors = [line.removeprefix("[ERROR]").strip() for line in output.splitlines() if line.startswith("[ERROR]")]
     telling = next((line for line in errors if "Could not find" in line or "not find artifact" in line), None)
-    return (telling or next(iter(errors), "nothing"))[:300]
+    return (telling or next(filter(None, errors), "nothing"))[:300]

@@ -5,11 +5,13 @@ made under one lock with the address set, and every change is read back before i
 """
 
 import itertools
+import json
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 from compose.links import Link
@@ -50,9 +52,7 @@ class Toxiproxies:
     def wait_ready(self) -> None:
         """Return once every server answers and carries its links."""
         for server in set(self.servers.values()):
-            wait_listening(server)
-            with _talking_to(server) as toxiproxy:
-                carried = toxiproxy.proxies()
+            carried = wait_listening(server)
             for link in (link for link, where in self.servers.items() if where == server):
                 if link.name not in carried:
                     raise LinkFailed(
@@ -128,15 +128,23 @@ class Toxiproxies:
         return proxy
 
 
-def wait_listening(server: Server) -> None:
-    def answers() -> bool:
-        try:
-            with _talking_to(server) as toxiproxy:
-                return toxiproxy.version() is not None
-        except LinkFailed:
-            return False
+def wait_listening(server: Server) -> dict[str, Any]:
+    """Wait for a server's first answer: the proxies it carries. Asked without the library, which takes longer to import
+    than Toxiproxy takes to start; it is needed only once a link is to be broken."""
 
-    wait_until(answers, bool, what=f"Toxiproxy at {server[0]}:{server[1]} answers", timeout=20, every=0.02)
+    def answer() -> dict[str, Any] | None:
+        line = HTTPConnection(*server, timeout=5)
+        try:
+            line.request("GET", "/proxies")
+            proxies: dict[str, Any] = json.loads(line.getresponse().read())
+            return proxies
+        except (OSError, HTTPException, ValueError):
+            return None
+        finally:
+            line.close()
+
+    what = f"Toxiproxy at {server[0]}:{server[1]} answers"
+    return wait_until(answer, lambda seen: seen is not None, what=what, timeout=20, every=0.02) or {}
 
 
 def server_config(proxies: Mapping[Link, tuple[str, str]]) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from compose.cache import cached, forget
+from compose.cache import cached, forget, raise_if_full
 from compose.toolchain import find_go
 from kernel.errors import FetchFailed
 
@@ -35,6 +35,7 @@ def _build(into: Path, say: Callable[[str], None]) -> None:
     ]
     done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
     if done.returncode:
+        raise_if_full(into, done.stderr)
         last = (done.stderr.strip().splitlines() or ["nothing"])[-1]
         raise FetchFailed(f"Toxiproxy {VERSION} could not be built: Go says {last!r}. Check Go and the network.")
     (into / "server").rename(into / "toxiproxy-server")

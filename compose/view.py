@@ -6,6 +6,7 @@ and no features. A view is taken through the direct listeners, so that no fault 
 
 import logging
 import threading
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -91,7 +92,9 @@ class ClusterView:
 
     def _connected(self) -> Any:
         if self._admin is None:
-            from kafka import KafkaAdminClient
+            with warnings.catch_warnings():  # its own use of importlib, told under the name of whoever imports it
+                warnings.simplefilter("ignore", DeprecationWarning)
+                from kafka import KafkaAdminClient
 
             self._admin = KafkaAdminClient(
                 **self._address().kafka_python(),
