@@ -8,7 +8,7 @@ STAMP  := $(VENV)/.installed
 .PHONY: help demo test setup check pure cluster fix bench images lock clean
 
 help:  ## list all tasks
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: setup  ## three brokers, one killed, every record accounted for: the first thing to run
 	@$(BIN)/kafka-trial demo

@@ -41,10 +41,18 @@ class Account:
     lost: frozenset[int]
     killed: int
     new_leader: int
+    elected_after: float  # seconds from the kill until the metadata named a new leader
     longest_gap: dict[int, float]  # seconds, by partition
 
 
-def account(acks: Mapping[int, list[tuple[float, int]]], read: Iterable[int], *, killed: int, new_leader: int) -> Account:
+def account(
+    acks: Mapping[int, list[tuple[float, int]]],
+    read: Iterable[int],
+    *,
+    killed: int,
+    new_leader: int,
+    elected_after: float,
+) -> Account:
     """`acks` holds, per partition, when each value was acknowledged. Pure, so that it can be shown to find a loss."""
     promised = {value for times in acks.values() for _, value in times}
     found = set(read)
@@ -52,7 +60,7 @@ def account(acks: Mapping[int, list[tuple[float, int]]], read: Iterable[int], *,
         partition: max((later - earlier for (earlier, _), (later, _) in itertools.pairwise(sorted(times))), default=0.0)
         for partition, times in sorted(acks.items())
     }
-    return Account(len(promised), len(found), frozenset(promised - found), killed, new_leader, gaps)
+    return Account(len(promised), len(found), frozenset(promised - found), killed, new_leader, elected_after, gaps)
 
 
 def kill_the_leader(cluster: CanBeKilled, say: Callable[[str], None], *, seconds: float = 3.0) -> Account:
@@ -64,19 +72,27 @@ def kill_the_leader(cluster: CanBeKilled, say: Callable[[str], None], *, seconds
         victim = cluster.leader_of(TOPIC, 0)
         say(f"killing broker {victim}, the leader of {TOPIC}-0 (SIGKILL)")
         cluster.kill(victim)
+        killed_at = time.monotonic()
         elected = wait_until(
             lambda: cluster.partition(TOPIC, 0).leader,
             lambda now: now not in (None, victim),
             what="a new leader",
             timeout=90,
         )
+        elected_after = time.monotonic() - killed_at
         say(f"broker {elected} leads {TOPIC}-0 now; sending on")
         producer.wait_for_acks(int(RATE * seconds))
     say(f"starting broker {victim} again")
     cluster.start(victim)
     cluster.wait_replicated(TOPIC)
     say("reading everything back from the beginning")
-    return account(producer.acks, _read_all(cluster.address), killed=victim, new_leader=elected or 0)
+    return account(
+        producer.acks,
+        _read_all(cluster.address),
+        killed=victim,
+        new_leader=elected or 0,
+        elected_after=elected_after,
+    )
 
 
 class _SteadyProducer:
@@ -86,7 +102,7 @@ class _SteadyProducer:
         from confluent_kafka import Producer
 
         self.acks: dict[int, list[tuple[float, int]]] = defaultdict(list)
-        self._producer = Producer(address.librdkafka() | {"acks": "all", "linger.ms": 5, "log_level": 0})
+        self._producer = Producer(address.librdkafka() | {"acks": "all", "linger.ms": 50, "log_level": 0})
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._send, daemon=True)
 

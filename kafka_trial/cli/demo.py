@@ -22,6 +22,7 @@ def demo(provider: Provider = "auto") -> None:
     say("everything is stopped and removed")
     verdict, colour = ("FAIL", "red") if found.lost else ("PASS", "green")
     out.print(f"\n[bold {colour}]{verdict}[/]  {found.acknowledged} acknowledged, {len(found.lost)} lost")
+    out.print(f"      broker {found.new_leader} led {TOPIC}-0 {found.elected_after:.1f} s after the kill")
     for partition in range(PARTITIONS):
         out.print(f"      {TOPIC}-{partition}: longest time without an acknowledgement {found.longest_gap[partition]:.1f} s")
     raise typer.Exit(1 if found.lost else 0)

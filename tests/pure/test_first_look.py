@@ -8,14 +8,20 @@ def acks(*values: int, every: float = 0.1) -> dict[int, list[tuple[float, int]]]
 
 
 def test_an_acknowledged_record_that_nobody_reads_is_lost():
-    assert account(acks(1, 2, 3), [1, 3], killed=1, new_leader=2).lost == {2}
+    assert account(acks(1, 2, 3), [1, 3], killed=1, new_leader=2, elected_after=8.0).lost == {2}
 
 
 def test_a_record_that_was_never_acknowledged_is_not_missed():
-    assert account(acks(1), [1, 7], killed=1, new_leader=2).lost == frozenset()
+    assert account(acks(1), [1, 7], killed=1, new_leader=2, elected_after=8.0).lost == frozenset()
 
 
 def test_the_longest_gap_is_told_per_partition():
-    found = account({0: [(0.0, 1), (9.0, 2), (9.1, 3)], 1: [(0.0, 4), (0.5, 5)]}, [1, 2, 3, 4, 5], killed=1, new_leader=2)
+    found = account(
+        {0: [(0.0, 1), (9.0, 2), (9.1, 3)], 1: [(0.0, 4), (0.5, 5)]},
+        [1, 2, 3, 4, 5],
+        killed=1,
+        new_leader=2,
+        elected_after=8.0,
+    )
 
     assert found.longest_gap == {0: 9.0, 1: 0.5}
