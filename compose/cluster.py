@@ -77,8 +77,10 @@ class Cluster:
         """End and remove everything this cluster ever made. May be called at any time, more than once."""
         self.view.close()
         if self._state is not None and self._state.owner is not None:
-            self._provider.close()
-            demolish(self._state)
+            try:
+                self._provider.close()
+            finally:
+                demolish(self._state)
         if self._warden is not None and self._warden.stdin is not None:
             self._warden.stdin.write(DONE)
             self._warden.stdin.close()
@@ -121,7 +123,7 @@ class Cluster:
             self._run(node)
         self.links.wait_ready()
         for node in self.nodes:
-            self._wait_started(node, lives=1)
+            self._wait_started(node)
         self._wait_registered(frozenset(self.brokers))
 
     def _reserve_ports(self) -> dict[int, Ports]:
@@ -155,10 +157,9 @@ class Cluster:
         self._known(broker)
         if self._provider.running(broker):
             return
-        lives = self._provider.log(broker).count(STARTED)
         self._run(broker)
         if wait:
-            self._wait_started(broker, lives + 1)
+            self._wait_started(broker)
             self._wait_registered(frozenset({broker}) & frozenset(self.brokers))
 
     def stop(self, broker: int) -> None:
@@ -206,6 +207,7 @@ class Cluster:
         return new
 
     def running(self, broker: int) -> bool:
+        self._known(broker)
         return self._provider.running(broker)
 
     def log(self, node: int) -> str:
@@ -347,8 +349,8 @@ class Cluster:
 
     def _end(self, node: int, signal: str) -> None:
         self._known(node)
-        self._provider.signal(node, "SIGCONT")  # a paused process would keep SIGTERM for later
         self._provider.signal(node, signal)
+        self._provider.signal(node, "SIGCONT")  # a paused process keeps SIGTERM for later
         wait_until(
             lambda: self._provider.running(node),
             lambda running: not running,
@@ -358,9 +360,9 @@ class Cluster:
             hint=lambda: self._last_words(node),
         )
 
-    def _wait_started(self, node: int, lives: int) -> None:
+    def _wait_started(self, node: int) -> None:
         def look() -> str:
-            if self._provider.log(node).count(STARTED) >= lives:
+            if STARTED in self._provider.last_log(node):
                 return "started"
             return "starting" if self._provider.running(node) else "ended"
 
@@ -386,7 +388,9 @@ class Cluster:
         )
 
     def _last_words(self, node: int) -> str:
-        lines = [line for line in self._provider.log(node).splitlines() if line.strip() and not line.startswith("\tat ")]
+        lines = [
+            line for line in self._provider.last_log(node).splitlines() if line.strip() and not line.startswith("\tat ")
+        ]
         telling = [line for line in lines if " ERROR " in line or " FATAL " in line or "Exception" in line]
         last = (telling or lines or ["nothing"])[-1]
         return f'Its log ends in "{last.strip()[:300]}".'

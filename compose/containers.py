@@ -45,6 +45,7 @@ class Containers:
         self._brokers: dict[int, Any] = {}
         self._servers: dict[int, Server] = {}
         self._links: tuple[Link, ...] = ()
+        self._docker: Any = None
 
     def prepare(self, spec: ClusterSpec) -> dict[str, bytes]:
         kafka_image(spec.kafka, self._say)
@@ -142,16 +143,19 @@ class Containers:
     def log(self, node: int) -> str:
         earlier = self._log_file(node)
         text = earlier.read_text(errors="replace") if earlier.exists() else ""
-        if node in self._brokers:
-            text += self._brokers[node].get_wrapped_container().logs().decode(errors="replace")
-        return text
+        return text + self.last_log(node)
+
+    def last_log(self, node: int) -> str:
+        if node not in self._brokers:
+            return ""
+        return str(self._brokers[node].get_wrapped_container().logs().decode(errors="replace"))
 
     def detach(self) -> None:
         pass  # containers outlive us anyway
 
     def close(self) -> None:
-        remove_everything(self._cluster)
-        self._docker.close()
+        if self._docker is not None:
+            self._docker.close()  # what it started is found by its label and removed with the cluster's state
 
     def _start_pod(self, node: int, ports: Mapping[int, Ports]) -> None:
         mine = ports[node]

@@ -36,6 +36,7 @@ class Processes:
         self._jvm_options = jvm_options or {}
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._server: Server = ("127.0.0.1", 0)
+        self._life_began: dict[int, int] = {}  # where in its log a node's latest life begins
 
     def prepare(self, spec: ClusterSpec) -> dict[str, bytes]:
         self._java = find_java()
@@ -123,6 +124,11 @@ class Processes:
         file = self._log_file(node)
         return file.read_text(errors="replace") if file.exists() else ""
 
+    def last_log(self, node: int) -> str:
+        with self._log_file(node).open("rb") as log:
+            log.seek(self._life_began[node])
+            return log.read().decode(errors="replace")
+
     def detach(self) -> None:
         self._children.clear()
 
@@ -139,6 +145,7 @@ class Processes:
         log.parent.mkdir(mode=0o700, exist_ok=True)
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("KAFKA_", "JAVA_TOOL"))}
         with log.open("ab") as output:
+            self._life_began[node] = output.tell()
             self._children[node] = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

@@ -8,7 +8,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 trial="$top/.venv/bin/kafka-trial"
-versions=("${@:-4.3.1}")
+versions=("$@")
+[ $# -gt 0 ] || versions=(4.3.1 4.1.0)
 
 need() { command -v "$1" >/dev/null || { echo "$1 is not on the PATH: $2." >&2; exit 4; }; }
 need docker "install Docker (Debian: apt-get install docker.io)"

@@ -81,6 +81,9 @@ def test_cutting_only_replication_drops_a_broker_from_the_isr_while_its_heartbea
     cut = [Link(3, 1, "replication"), Link(3, 2, "replication")]
 
     with cluster.broken(Cut(), *cut):
+        # A follower that has everything is never out of sync, however long it was silent: give it something to miss.
+        for state in cluster.view.partitions("replicated"):
+            send(cluster.address, "replicated", ["missed"], partition=state.partition, acks=1)
         behind = wait_until(
             lambda: [state for state in cluster.view.partitions("replicated") if state.leader != 3],
             lambda states: all(3 not in state.isr for state in states),
