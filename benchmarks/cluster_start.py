@@ -9,6 +9,7 @@ import json
 import statistics
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from compose.cluster import Cluster
 from compose.processes import Processes
@@ -18,8 +19,6 @@ from compose.storage import META, format_storage
 from compose.toolchain import docker_trouble
 from compose.training import ensure_archive
 
-QUORUM = "__cluster_metadata-0/quorum-state"
-
 
 class PlainProcesses(Processes):
     """No class archive, no storage template: every node formats its own storage, one JVM each."""
@@ -27,16 +26,14 @@ class PlainProcesses(Processes):
     def __init__(self) -> None:
         super().__init__(lambda _: None, archives=False)
 
-    def prepare(self, spec: ClusterSpec) -> dict[str, bytes]:
+    def prepare(self, spec: ClusterSpec) -> None:
         self._spec = spec
-        return super().prepare(spec)
+        super().prepare(spec)
 
     def run(self, plan: NodePlan) -> None:
-        formatted = format_storage(self._spec, self.storage_tool(self._spec.kafka))
-        own = {name: content for name, content in plan.storage.items() if name == META}  # the names stay the plan's
-        storage = formatted | own
-        storage.pop(QUORUM, None)
-        super().run(NodePlan(plan.node, plan.kafka, plan.ports, plan.files, storage, plan.heap, plan.javaagent))
+        formatted = format_storage(self._spec, self.storage_tool(self._spec.kafka), self._folder / "format")
+        own_names = {META: plan.storage[META]}  # and not the first vote, which is ours too
+        super().run(replace(plan, storage=formatted | own_names))
 
 
 def seconds(start: Callable[[], Cluster]) -> float:

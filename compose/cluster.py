@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from compose.broker_config import ADMIN_PRINCIPAL, SCRAM, Ports
+from compose.broker_config import Ports
 from compose.credentials import Credentials
 from compose.handout import write_client_properties
 from compose.links import Link, links_between
@@ -99,7 +99,7 @@ class Cluster:
     def _boot(self) -> None:
         sweep()
         self._provider: Provider = choose_provider(self._wanted_provider, self._say)
-        template = self._provider.prepare(self.spec)
+        self._provider.prepare(self.spec)
         ports = self._reserve_ports()
         self.id = new_uuid()
         self._state = new_state(_folder_name(self.id), self._provider.name)
@@ -108,10 +108,8 @@ class Cluster:
         credentials = None
         if self.spec.security != "plaintext":
             credentials = Credentials(self.folder / "client", self.spec.security)
-        if credentials and self.spec.security == "sasl_ssl":
-            scram = f"{SCRAM}=[name={ADMIN_PRINCIPAL},password={credentials.admin_password}]"
-            template = self._provider.format_with_password(self.spec, scram)
-        self._plan = ClusterPlan(self.spec, self.id, ports, template, credentials, list(self.spec.broker_ids))
+        storage = self._provider.storage(self.spec, credentials.first_user if credentials else None)
+        self._plan = ClusterPlan(self.spec, self.id, ports, storage, credentials, list(self.spec.broker_ids))
         self._say(f"starting {self._brokers_in_words()} ({self._provider.name}, Kafka {self.spec.kafka})")
         self._launch()
         self._remember()

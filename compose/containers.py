@@ -47,20 +47,21 @@ class Containers:
         self._links: tuple[Link, ...] = ()
         self._docker: Any = None
 
-    def prepare(self, spec: ClusterSpec) -> dict[str, bytes]:
+    def prepare(self, spec: ClusterSpec) -> None:
         kafka_image(spec.kafka, self._say)
         toxiproxy_image(self._say)
         if spec.javaagent:
             from compose.jars import javaagent_jar
 
             self._agent = javaagent_jar(self._say)
-        return storage_template(spec, self._storage_tool(spec.kafka))
 
     def prepare_version(self, kafka: str) -> None:
         kafka_image(kafka, self._say)
 
-    def format_with_password(self, spec: ClusterSpec, scram: str) -> dict[str, bytes]:
-        return format_storage(spec, self._storage_tool(spec.kafka), scram=scram)
+    def storage(self, spec: ClusterSpec, scram: str | None) -> dict[str, bytes]:
+        if scram is None:
+            return storage_template(spec, self._storage_tool(spec.kafka))
+        return format_storage(spec, self._storage_tool(spec.kafka), self._folder / "format", scram=scram)
 
     def _storage_tool(self, kafka: str) -> RunTool:
         return lambda scratch, arguments: self._run_storage_tool(kafka, scratch, arguments)
@@ -210,7 +211,11 @@ class Containers:
             "format.properties": (scratch / "format.properties").read_bytes(),
         }
         container = client.containers.create(
-            kafka_image(kafka, self._say), entrypoint="java", command=[f"@{scratch}/storage-tool.args"], user="0"
+            kafka_image(kafka, self._say),
+            entrypoint="java",
+            command=[f"@{scratch}/storage-tool.args"],
+            user="0",
+            labels={LABEL: self._cluster},
         )
         try:
             container.put_archive("/", _tar({f"{scratch}/{name}": content for name, content in inside.items()}))

@@ -8,7 +8,7 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from compose.broker_config import ADMIN_PRINCIPAL, NODE_PRINCIPAL, node_name
+from compose.broker_config import ADMIN_PRINCIPAL, NODE_PRINCIPAL, SCRAM, node_name
 from kernel.cluster import ClusterAddress
 
 
@@ -28,6 +28,11 @@ class Credentials:
         self.ca_pem = self._authority.cert_pem.bytes()
         _private(self.folder / "ca.pem", self.ca_pem)
 
+    @property
+    def first_user(self) -> str | None:
+        """In the storage tool's words: the administrator, who must be known before the first start. None with tls."""
+        return f"{SCRAM}=[name={ADMIN_PRINCIPAL},password={self.admin_password}]" if self.security == "sasl_ssl" else None
+
     def node_files(self, node: int) -> dict[str, bytes]:
         """A node's own key and certificate, good for the names its peers and its clients use."""
         pem = self._issue(NODE_PRINCIPAL, node_name(node), "localhost", "127.0.0.1")
@@ -45,7 +50,7 @@ class Credentials:
             bootstrap,
             "SASL_SSL",
             ca_file=ca,
-            sasl_mechanism="SCRAM-SHA-512",
+            sasl_mechanism=SCRAM,
             username=user,
             password=password or self.admin_password,
         )

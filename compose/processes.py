@@ -38,19 +38,20 @@ class Processes:
         self._server: Server = ("127.0.0.1", 0)
         self._life_began: dict[int, int] = {}  # where in its log a node's latest life begins
 
-    def prepare(self, spec: ClusterSpec) -> dict[str, bytes]:
+    def prepare(self, spec: ClusterSpec) -> None:
         self._java = find_java()
         kafka_jars(spec.kafka, self._say)
         self._toxiproxy = toxiproxy_binary(self._say)
         if spec.javaagent:
             javaagent_jar(self._say)
-        return storage_template(spec, self.storage_tool(spec.kafka))
 
     def prepare_version(self, kafka: str) -> None:
         kafka_jars(kafka, self._say)
 
-    def format_with_password(self, spec: ClusterSpec, scram: str) -> dict[str, bytes]:
-        return format_storage(spec, self.storage_tool(spec.kafka), scram=scram)
+    def storage(self, spec: ClusterSpec, scram: str | None) -> dict[str, bytes]:
+        if scram is None:
+            return storage_template(spec, self.storage_tool(spec.kafka))
+        return format_storage(spec, self.storage_tool(spec.kafka), self._folder / "format", scram=scram)
 
     def storage_tool(self, kafka: str) -> RunTool:
         return lambda scratch, arguments: _run_storage_tool(self._java, kafka, scratch, arguments)

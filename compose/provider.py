@@ -28,17 +28,21 @@ class NodePlan:
 class Provider(Protocol):
     name: str
 
-    def prepare(self, spec: ClusterSpec) -> dict[str, bytes]:
-        """Have everything at hand that the spec needs, and return formatted storage. Nothing is started yet."""
+    def prepare(self, spec: ClusterSpec) -> None:
+        """Have everything at hand that the spec needs. Nothing is started yet."""
         ...
 
     def prepare_version(self, kafka: str) -> None:
         """Have another Kafka version at hand."""
         ...
 
-    def format_with_password(self, spec: ClusterSpec, scram: str) -> dict[str, bytes]: ...
+    def open(self, cluster: str) -> None:
+        """From here on, whatever is made bears the cluster's mark."""
+        ...
 
-    def open(self, cluster: str) -> None: ...
+    def storage(self, spec: ClusterSpec, scram: str | None) -> dict[str, bytes]:
+        """A formatted log directory, from the template; or made anew, if it has to know a first user."""
+        ...
 
     def place(self, node: int) -> Place: ...
 

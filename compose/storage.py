@@ -8,8 +8,8 @@ writes it to a folder and the other into a volume.
 import base64
 import json
 import secrets
+import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -38,20 +38,21 @@ def storage_template(spec: ClusterSpec, run_tool: RunTool) -> dict[str, bytes]:
     key = sha256(" ".join(choice).encode()).hexdigest()[:8] if choice else "default"
 
     def build(into: Path) -> None:
-        for name, content in format_storage(spec, run_tool).items():
+        for name, content in format_storage(spec, run_tool, into / "scratch").items():
             (into / name).write_bytes(content)
 
     folder = cached(f"storage/{spec.kafka}-{key}", build, mend="run `kafka-trial fetch --again`")
     return {name: (folder / name).read_bytes() for name in FILES}
 
 
-def format_storage(spec: ClusterSpec, run_tool: RunTool, *, scram: str | None = None) -> dict[str, bytes]:
-    """Run Kafka's storage tool on a throw-away node 1 and keep what it wrote.
+def format_storage(spec: ClusterSpec, run_tool: RunTool, scratch: Path, *, scram: str | None = None) -> dict[str, bytes]:
+    """Run Kafka's storage tool on a throw-away node 1 in `scratch`, and keep what it wrote.
 
     `scram` is a first user with its password. It comes this way because a cluster that lets nobody in without a
     password has nobody who could create the first one; such storage is never cached.
     """
-    with tempfile.TemporaryDirectory(prefix="kafka-trial-format-") as scratch:
+    scratch.mkdir(mode=0o700)
+    try:
         settings = {
             "node.id": "1",
             "process.roles": "broker,controller",
@@ -60,13 +61,14 @@ def format_storage(spec: ClusterSpec, run_tool: RunTool, *, scram: str | None = 
             "listeners": "PLAINTEXT://localhost:2,CONTROLLER://localhost:1",
             "log.dirs": f"{scratch}/data",
         }
-        (Path(scratch) / "format.properties").write_text(as_properties(settings))
+        (scratch / "format.properties").write_text(as_properties(settings))
         arguments = ["format", "--cluster-id", new_uuid(), "--config", f"{scratch}/format.properties", *_choice(spec)]
-        done = run_tool(Path(scratch), arguments + (["--add-scram", scram] if scram else []))
-        data = Path(scratch) / "data"
-        if done.returncode or not (data / META).exists():
+        done = run_tool(scratch, arguments + (["--add-scram", scram] if scram else []))
+        if done.returncode or not (scratch / "data" / META).exists():
             _explain(done, _choice(spec))
-        return {name: (data / name).read_bytes() for name in FILES}
+        return {name: (scratch / "data" / name).read_bytes() for name in FILES}
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def node_storage(template: Mapping[str, bytes], cluster_id: str, node: int, voters: Sequence[int]) -> dict[str, bytes]:
