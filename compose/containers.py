@@ -131,8 +131,14 @@ class Containers:
         self._brokers[plan.node] = broker
 
     def signal(self, node: int, name: str) -> None:
-        if self.running(node):
-            self._brokers[node].get_wrapped_container().kill(signal=name)
+        from docker.errors import APIError
+
+        try:
+            if self.running(node):
+                self._brokers[node].get_wrapped_container().kill(signal=name)
+        except APIError:
+            if self.running(node):  # else it ended between the look and the signal
+                raise
 
     def running(self, node: int) -> bool:
         if node not in self._brokers:

@@ -14,12 +14,9 @@ from compose.links import Link
 from compose.toxics import Bandwidth, Blackhole, Cut, Latency, LimitData, Reset, Slicer, SlowClose
 from kernel.cluster import ClusterAddress
 from kernel.waiting import wait_until
+from tests.cluster.providers import PROVIDERS
 from tests.cluster.traffic import read, send
 
-PROVIDERS = [
-    pytest.param("processes", id="processes"),
-    pytest.param("containers", id="containers", marks=pytest.mark.containers),
-]
 QUICK = {"replica.lag.time.max.ms": "2000", "broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 LEADER = Link("client", 1)
 

@@ -12,11 +12,8 @@ import pytest
 from compose.cluster import Cluster
 from compose.state import LABEL, clusters, marked_processes, state_root
 from kernel.waiting import wait_until
+from tests.cluster.providers import PROVIDERS
 
-PROVIDERS = [
-    pytest.param("processes", id="processes"),
-    pytest.param("containers", id="containers", marks=pytest.mark.containers),
-]
 # Starts a cluster, tells where it is, and waits for its end; `boom` ends it by an exception.
 HOLDER = """
 import sys

@@ -10,12 +10,9 @@ from compose.links import Link
 from compose.toxics import Cut
 from kernel.errors import UsageError
 from kernel.waiting import wait_until
+from tests.cluster.providers import PROVIDERS
 from tests.cluster.traffic import read, send
 
-PROVIDERS = [
-    pytest.param("processes", id="processes"),
-    pytest.param("containers", id="containers", marks=pytest.mark.containers),
-]
 QUICK = {"broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 
 

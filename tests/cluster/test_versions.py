@@ -6,12 +6,8 @@ from compose.cluster import Cluster
 from compose.links import Link
 from compose.toxics import Cut
 from kernel.errors import FetchFailed, UsageError
+from tests.cluster.providers import PROVIDERS
 from tests.cluster.traffic import read, send
-
-PROVIDERS = [
-    pytest.param("processes", id="processes"),
-    pytest.param("containers", id="containers", marks=pytest.mark.containers),
-]
 
 
 @pytest.mark.parametrize("version", ["3.9.1", "4.1.0"])
