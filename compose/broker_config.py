@@ -95,6 +95,8 @@ def _identity(
         ]
     if is_controller:
         listeners.append(f"CONTROLLER://{place.node_host}:{mine.controller}")
+        # Voters learn the leader's address from the leader itself, and would otherwise go round the proxies.
+        advertised.append(f"CONTROLLER://{node_name(node)}:{mine.controller}")
     client = {"plaintext": "PLAINTEXT", "tls": "SSL", "sasl_ssl": "SASL_SSL"}[spec.security]
     inner = "PLAINTEXT" if spec.security == "plaintext" else "SSL"
     settings = {
@@ -104,11 +106,10 @@ def _identity(
         "controller.listener.names": "CONTROLLER",
         "listeners": ",".join(listeners),
         "listener.security.protocol.map": f"CLIENT:{client},DIRECT:{client},REPLICATION:{inner},CONTROLLER:{inner}",
+        "advertised.listeners": ",".join(advertised),
         "log.dirs": place.data,
     }
-    if is_broker:
-        settings |= {"advertised.listeners": ",".join(advertised), "inter.broker.listener.name": "REPLICATION"}
-    return settings
+    return settings | ({"inter.broker.listener.name": "REPLICATION"} if is_broker else {})
 
 
 def _security(security: str, place: Place) -> dict[str, str]:

@@ -54,7 +54,7 @@ class Cluster:
         self._reserved = PortReservations()
         self._state: ClusterState | None = None
         self._warden: subprocess.Popen[bytes] | None = None
-        self.view = ClusterView(lambda: self.direct_address)
+        self.view = ClusterView(self._direct_addresses)
 
     # ---- life -------------------------------------------------------------------------------------------------
 
@@ -241,7 +241,7 @@ class Cluster:
     @property
     def direct_address(self) -> ClusterAddress:
         """For observers: straight to the brokers, so that no fault on a link blinds whoever watches."""
-        return self._address_at(",".join(f"127.0.0.1:{self._plan.ports[broker].direct}" for broker in self.brokers))
+        return self._address_at(",".join(address.bootstrap for address in self._direct_addresses().values()))
 
     def address_for(self, user: str, password: str | None = None) -> ClusterAddress:
         """The address for another principal than the administrator. It may do nothing until an ACL says so."""
@@ -266,10 +266,7 @@ class Cluster:
 
     def controller(self) -> int:
         """The active controller."""
-        leader = wait_until(
-            self.view.quorum, lambda quorum: quorum.leader is not None, what="one active controller", timeout=30
-        )
-        return int(leader.leader or 0)
+        return wait_until(self.view.quorum, lambda _: True, what="one active controller", timeout=60).leader
 
     def effective_config(self, broker: int) -> dict[str, str]:
         """A broker's configuration as the broker itself describes it, not as it was asked for."""
@@ -396,6 +393,9 @@ class Cluster:
     def _known(self, node: int) -> None:
         if node not in self.nodes:
             raise UsageError(f"broker {node} does not exist: this cluster has {', '.join(map(str, self.nodes))}.", node=node)
+
+    def _direct_addresses(self) -> dict[int, ClusterAddress]:
+        return {broker: self._address_at(f"127.0.0.1:{self._plan.ports[broker].direct}") for broker in self.brokers}
 
     def _address_at(self, bootstrap: str) -> ClusterAddress:
         credentials = self._plan.credentials

@@ -1,15 +1,19 @@
-"""What a cluster says of itself: leaders, ISR, active controller, features, effective configuration.
+"""What a cluster says of itself: leaders, ISR, active controller, features, reassignments.
 
-kafka-python asks, because librdkafka cannot: it has no DescribeQuorum, no eligible leader replicas, no reassignments
-and no features. A view is taken through the direct listeners, so that no fault on a link blinds it.
+A broker that is cut off from the controllers goes on answering from metadata that no longer moves, and one that is
+paused does not answer at all. So a view never trusts just anybody: it first asks every broker how far it has followed
+the metadata log, and puts its question to the one that is furthest. kafka-python asks, because librdkafka has none of
+these calls. It asks through the direct listeners, so that no fault on a link blinds it.
 """
 
 import logging
 import threading
 import warnings
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from kernel.cluster import ClusterAddress, PartitionState, Quorum
@@ -19,16 +23,17 @@ from kernel.errors import NotReady
 logging.getLogger("kafka").addHandler(logging.NullHandler())
 
 T = TypeVar("T")
-REQUEST_MS = 5_000
+PATIENCE_MS = 2_500  # for one answer
+HESITATION = 0.3  # seconds that the slowest broker may take longer than the quickest
 
 
 class ClusterView:
-    """A small, forgiving admin client: one retry on a new connection, because brokers come and go here by design."""
+    """Takes the address of each broker, asked for anew each time: brokers may have been added."""
 
-    def __init__(self, address: Callable[[], ClusterAddress]) -> None:
-        self._address = address  # asked anew at each connection: brokers may have been added
-        self._admin: Any = None
-        self._lock = threading.Lock()
+    def __init__(self, addresses: Callable[[], Mapping[int, ClusterAddress]]) -> None:
+        self._addresses = addresses
+        self._admins: dict[int, Any] = {}
+        self._locks: dict[int, threading.Lock] = defaultdict(threading.Lock)  # kafka-python's clients are not shared
 
     def brokers(self) -> frozenset[int]:
         """The brokers that are alive and unfenced."""
@@ -51,16 +56,8 @@ class ClusterView:
                 return sorted(states, key=lambda state: (state.topic, state.partition))
 
     def quorum(self) -> Quorum:
-        answer = self._ask(lambda admin: admin.describe_metadata_quorum())
-        partition = answer["topics"][0]["partitions"][0] if "topics" in answer else answer
-        end = max((voter["log_end_offset"] for voter in partition["current_voters"]), default=0)
-        leader = partition["leader_id"]
-        return Quorum(
-            leader=leader if leader >= 0 else None,
-            epoch=partition["leader_epoch"],
-            voters=tuple(sorted(voter["replica_id"] for voter in partition["current_voters"])),
-            lag={voter["replica_id"]: max(0, end - voter["log_end_offset"]) for voter in partition["current_voters"]},
-        )
+        """As the active controller tells it. Raises `NotReady` while there is none, or none that answers."""
+        return self._ask(_quorum)
 
     def features(self) -> dict[str, int]:
         """Finalised feature levels, such as metadata.version and transaction.version."""
@@ -72,43 +69,99 @@ class ClusterView:
         return {(where.topic, where.partition): facts for where, facts in answer.items()}
 
     def close(self) -> None:
-        with self._lock:
-            self._drop()
+        for broker in list(self._admins):
+            self._drop(broker)
 
     def _ask(self, question: Callable[[Any], T]) -> T:
-        with self._lock:
-            try:
-                return question(self._connected())
-            except Exception:  # whatever kafka-python raised, a fresh connection to another broker may do better
-                self._drop()
-            try:
-                return question(self._connected())
-            except Exception as error:
-                self._drop()
-                address = self._address().bootstrap
-                raise NotReady(
-                    f"no broker at {address} answered: {type(error).__name__} {error}", address=address
-                ) from error
+        offsets = self._metadata_offsets()
+        for broker in sorted(offsets, key=lambda broker: -offsets[broker]):
+            with suppress(_Silent):
+                return self._ask_one(broker, question)
+        where = ",".join(address.bootstrap for address in self._addresses().values())
+        raise NotReady(f"no broker at {where} answered ({len(offsets)} were reached).", address=where)
 
-    def _connected(self) -> Any:
-        if self._admin is None:
-            with warnings.catch_warnings():  # its own use of importlib, told under the name of whoever imports it
-                warnings.simplefilter("ignore", DeprecationWarning)
-                from kafka import KafkaAdminClient
+    def _metadata_offsets(self) -> dict[int, int]:
+        """How far each broker has followed the metadata log. Whoever is much slower than the first is left out."""
+        _admin_client()  # imported once and here, not by several threads at the same time
+        brokers = list(self._addresses())
+        together = ThreadPoolExecutor(len(brokers), thread_name_prefix="kafka-trial-view")
+        asked = {together.submit(self._ask_one, broker, _metadata_offset): broker for broker in brokers}
+        together.shutdown(wait=False)  # whoever hangs ends by itself, when its patience does
+        waiting = set(asked)
+        while waiting and not any(_answered(answer) for answer in asked):
+            waiting = wait(waiting, return_when=FIRST_COMPLETED).not_done
+        wait(waiting, HESITATION)
+        return {broker: answer.result() for answer, broker in asked.items() if _answered(answer)}
 
-            self._admin = KafkaAdminClient(
-                **self._address().kafka_python(),
-                request_timeout_ms=REQUEST_MS,
+    def _ask_one(self, broker: int, question: Callable[[Any], T]) -> T:
+        lock = self._locks[broker]
+        if not lock.acquire(timeout=HESITATION):
+            raise _Silent  # an earlier question still hangs there: waiting for it would only make a queue
+        try:
+            return question(self._connected(broker))
+        except Exception as error:  # whatever kafka-python raised: this broker did not answer, another may
+            self._drop(broker)
+            raise _Silent from error
+        finally:
+            lock.release()
+
+    def _connected(self, broker: int) -> Any:
+        if broker not in self._admins:
+            admin = _admin_client()(
+                **self._addresses()[broker].kafka_python(),
+                request_timeout_ms=PATIENCE_MS,
+                bootstrap_timeout_ms=PATIENCE_MS,
                 reconnect_backoff_max_ms=200,
                 client_id="kafka-trial-view",
             )
-        return self._admin
+            # The client would spread its questions over all brokers it learns of; this one is to ask this broker only.
+            admin._manager.least_loaded_node = lambda: broker
+            self._admins[broker] = admin
+        return self._admins[broker]
 
-    def _drop(self) -> None:
-        admin, self._admin = self._admin, None
+    def _drop(self, broker: int) -> None:
+        admin = self._admins.pop(broker, None)
         if admin is not None:
             with suppress(Exception):  # it is being thrown away; how it dies does not matter
                 admin.close()
+
+
+class _Silent(Exception):
+    """A broker did not answer."""
+
+
+@cache
+def _admin_client() -> Any:
+    with warnings.catch_warnings():  # of its own use of importlib, told under the name of whoever imports it
+        warnings.simplefilter("ignore", DeprecationWarning)
+        from kafka import KafkaAdminClient
+
+    return KafkaAdminClient
+
+
+def _answered(answer: "Future[Any]") -> bool:
+    return answer.done() and answer.exception() is None
+
+
+def _metadata_offset(admin: Any) -> int:
+    """In KRaft the epoch of the finalised features is the offset of the metadata image they are read from."""
+    return max(feature.get("finalized_epoch") or 0 for feature in admin.describe_features().values())
+
+
+def _quorum(admin: Any) -> Quorum:
+    answer = admin.describe_metadata_quorum()
+    partition = answer["topics"][0]["partitions"][0] if "topics" in answer else answer
+    leader = partition["leader_id"]
+    if leader < 0:
+        raise _Silent
+    nodes = [*partition["current_voters"], *partition["observers"]]
+    end = max(node["log_end_offset"] for node in nodes)
+    return Quorum(
+        leader=leader,
+        epoch=partition["leader_epoch"],
+        voters=tuple(sorted(voter["replica_id"] for voter in partition["current_voters"])),
+        lag={node["replica_id"]: max(0, end - node["log_end_offset"]) for node in nodes},
+    )
 
 
 def _page(topics: tuple[str, ...], cursor: dict[str, Any] | None, admin: Any) -> dict[str, Any]:

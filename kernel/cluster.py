@@ -100,9 +100,9 @@ class PartitionState:
 
 @dataclass(frozen=True, slots=True)
 class Quorum:
-    """The controllers: who is active, and how far each voter lags behind it (in metadata records)."""
+    """The controllers: who is active, and how far every node (voters and brokers) lags behind, in metadata records."""
 
-    leader: int | None
+    leader: int
     epoch: int
     voters: tuple[int, ...]
     lag: dict[int, int] = field(default_factory=dict)

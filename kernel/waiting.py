@@ -26,9 +26,13 @@ def wait_until(
     """Look until what is seen is good, and return it. `what` completes the sentence "… is not so after 30 s"."""
     deadline = clock() + timeout
     while True:
-        seen = look()
-        if good(seen):
-            return seen
+        seen: T | NotReady
+        try:
+            seen = look()
+            if good(seen):
+                return seen
+        except NotReady as trouble:  # nobody there to look at: not yet, and perhaps soon
+            seen = trouble
         if clock() >= deadline:
             advice = hint() if callable(hint) else hint
             message = f"{what}: not so after {timeout:g} s, last saw {seen!r}." + (f" {advice}" if advice else "")

@@ -42,7 +42,7 @@ def _health(state: ClusterState) -> str:
     """As seen from outside. A password is kept in the cluster's own folder, and used, never shown."""
     if "bootstrap" not in state.facts:
         return "starting"
-    view = ClusterView(lambda: _address(state))
+    view = ClusterView(lambda: _addresses(state))
     try:
         wanted, alive = set(state.facts["brokers"]), view.brokers()
         behind = [str(partition) for partition in view.partitions() if not partition.fully_replicated]
@@ -55,5 +55,7 @@ def _health(state: ClusterState) -> str:
     return f"{len(behind)} partitions under-replicated" if behind else f"healthy, {len(wanted)} brokers"
 
 
-def _address(state: ClusterState) -> ClusterAddress:
-    return read_client_properties(Path(state.facts["client_properties"]["librdkafka"]), state.facts["direct"])
+def _addresses(state: ClusterState) -> dict[int, ClusterAddress]:
+    file = Path(state.facts["client_properties"]["librdkafka"])
+    doors = state.facts["direct"].split(",")
+    return {broker: read_client_properties(file, door) for broker, door in zip(state.facts["brokers"], doors, strict=True)}

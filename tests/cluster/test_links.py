@@ -94,17 +94,6 @@ def test_cutting_only_replication_drops_a_broker_from_the_isr_while_its_heartbea
     cluster.wait_replicated("replicated")
 
 
-def test_cutting_only_controller_links_fences_a_broker(cluster: Cluster):
-    victim = next(broker for broker in cluster.brokers if broker != cluster.controller())
-    cut = [Link(victim, other, "controller") for other in cluster.brokers if other != victim]
-
-    with cluster.broken(Cut(), *cut):
-        wait_until(cluster.view.brokers, lambda alive: victim not in alive, what="fenced", timeout=30)
-
-    wait_until(cluster.view.brokers, lambda alive: victim in alive, what="unfenced", timeout=30)
-    cluster.wait_replicated()
-
-
 def test_latency_delays_one_direction_alone(cluster: Cluster, topic: str):
     timed = Timed(cluster.address, topic)
 

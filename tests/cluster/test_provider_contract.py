@@ -8,6 +8,8 @@ import pytest
 from compose.cluster import Cluster
 from compose.links import Link
 from compose.toxics import Cut
+from compose.view import ClusterView
+from kernel.cluster import ClusterAddress
 from kernel.errors import UsageError
 from kernel.waiting import wait_until
 from tests.cluster.providers import PROVIDERS
@@ -26,6 +28,7 @@ def cluster(request: pytest.FixtureRequest):
 def topic(cluster: Cluster, request: pytest.FixtureRequest) -> str:
     cluster.links.heal_all()
     for broker in cluster.brokers:
+        cluster.resume(broker)
         cluster.start(broker)
     name = request.node.originalname
     cluster.create_topic(name, config={"min.insync.replicas": "2"})
@@ -76,15 +79,29 @@ def test_a_stopped_broker_hands_over_first(cluster: Cluster, topic: str):
     cluster.wait_replicated(topic)
 
 
-def test_a_paused_broker_is_fenced_and_comes_back(cluster: Cluster, topic: str):
-    follower = next(broker for broker in cluster.brokers if broker not in (cluster.leader_of(topic), cluster.controller()))
+@pytest.mark.parametrize("who", ["follower", "controller"])
+def test_a_paused_broker_is_fenced_and_comes_back_and_never_blinds_the_view(cluster: Cluster, topic: str, who: str):
+    active = cluster.controller()
+    paused = active if who == "controller" else next(broker for broker in cluster.brokers if broker != active)
 
-    cluster.pause(follower)
+    cluster.pause(paused)
 
-    assert cluster.running(follower)
-    wait_until(lambda: cluster.isr_of(topic), lambda isr: follower not in isr, what="out of the ISR", timeout=30)
-    cluster.resume(follower)
+    assert cluster.running(paused)
+    wait_until(lambda: cluster.isr_of(topic), lambda isr: paused not in isr, what="out of the ISR", timeout=60)
+    cluster.resume(paused)
     cluster.wait_replicated(topic)
+
+
+def test_a_broker_cut_off_from_the_controllers_is_not_believed(cluster: Cluster, topic: str):
+    victim = next(broker for broker in cluster.brokers if broker != cluster.controller())
+
+    with cluster.broken(Cut(), *(Link(victim, other, "controller") for other in cluster.brokers if other != victim)):
+        wait_until(cluster.view.brokers, lambda alive: victim not in alive, what="fenced", timeout=60)
+        its_own = ClusterView(lambda: {victim: ClusterAddress(cluster.direct_address.bootstrap.split(",")[victim - 1])})
+        assert its_own.brokers() == {1, 2, 3}, "it still believes itself alive: the trap is real"
+        its_own.close()
+
+    wait_until(cluster.view.brokers, lambda alive: victim in alive, what="unfenced", timeout=60)
 
 
 def test_a_restart_brings_new_configuration_and_the_broker_describes_it(cluster: Cluster, topic: str):
@@ -125,7 +142,8 @@ def test_every_node_has_jmx_and_the_agent(cluster: Cluster):
 
     for node in cluster.nodes:
         connection = jmxquery.JMXConnection(f"service:jmx:rmi:///jndi/rmi://{cluster.jmx(node)}/jmxrmi")
-        answer = connection.query([jmxquery.JMXQuery("kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec/Count")])
+        beans = [jmxquery.JMXQuery("kafka.server:type=BrokerTopicMetrics,name=MessagesInPerSec/Count")]
+        answer = connection.query(beans, timeout=60)  # it starts a JVM of its own
         assert answer, f"node {node} has no JMX"
         with urllib.request.urlopen(cluster.agent_url(node), timeout=20) as page:
             assert b"kafka_server_brokertopicmetrics" in page.read().lower()

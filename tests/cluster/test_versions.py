@@ -1,9 +1,13 @@
 """Other Kafka versions, other shapes, and changing a broker's version in a running cluster."""
 
+import time
+
+import psutil
 import pytest
 
 from compose.cluster import Cluster
 from compose.links import Link
+from compose.state import marked_processes
 from compose.toxics import Cut
 from kernel.errors import FetchFailed, UsageError
 from tests.cluster.providers import PROVIDERS
@@ -68,3 +72,30 @@ def test_a_version_that_was_never_released_is_refused_and_nothing_is_cached():
         Cluster(brokers=1, kafka="4.9.9", provider="processes").boot()
     with pytest.raises(FetchFailed):
         Cluster(brokers=1, kafka="4.9.9", provider="processes").boot()
+
+
+@pytest.mark.parametrize("version", ["3.9.1", "4.1.0", "4.3.1"])
+def test_no_node_goes_round_its_proxies(version: str):
+    """A voter learns its leader's address from the leader: found here on 2026-11-16, as metadata that crossed a cut link."""
+    with Cluster(brokers=3, kafka=version, provider="processes") as cluster:
+        cluster.create_topic("busy", partitions=4)
+        voter = next(node for node in cluster.nodes if node != cluster.controller())
+        seen: set[tuple[int, str]] = set()
+        with cluster.broken(Cut(), *(Link(voter, other, "controller") for other in cluster.nodes if other != voter)):
+            for _ in range(25):  # longer than a voter's fetch timeout: then it takes the address that its leader tells
+                seen |= {(node, address) for node in cluster.nodes for address in addresses_called_by(cluster, node)}
+                time.sleep(0.2)
+
+    around = [(node, address) for node, address in seen if not address.startswith(f"127.77.{node}.")]
+    assert around == []
+    assert (1, "127.77.1.2") in seen, "the test would see nothing even if something went round"
+
+
+def addresses_called_by(cluster: Cluster, node: int) -> list[str]:
+    """The remote end of each connection a node has opened itself; those it accepted end at a port it listens on."""
+    ours = marked_processes(cluster.folder.name)
+    process = next(process for process in ours if f"/node-{node}/" in " ".join(process.cmdline()))
+    connections = process.net_connections("tcp")
+    listening = {connection.laddr.port for connection in connections if connection.status == psutil.CONN_LISTEN}
+    opened = [c for c in connections if c.status == psutil.CONN_ESTABLISHED and c.laddr.port not in listening]
+    return [connection.raddr.ip.removeprefix("::ffff:") for connection in opened]

@@ -27,7 +27,7 @@ def test_clients_are_sent_to_the_proxy_and_observers_to_the_broker():
 
 
 def test_peers_are_known_by_name_so_that_each_can_resolve_it_differently():
-    assert settings(2)["advertised.listeners"].endswith("REPLICATION://node-2:2003")
+    assert settings(2)["advertised.listeners"].endswith("REPLICATION://node-2:2003,CONTROLLER://node-2:2004")
     assert settings(2)["controller.quorum.voters"] == "1@node-1:1004,2@node-2:2004,3@node-3:3004"
     assert "127.77.3.1 node-1\n" in hosts_file(3)
     assert "127.77.2.1 node-1\n" in hosts_file(2)
@@ -38,7 +38,7 @@ def test_a_dedicated_controller_has_no_client_listener():
 
     assert found["process.roles"] == "controller"
     assert "CLIENT" not in found["listeners"]
-    assert "advertised.listeners" not in found
+    assert found["advertised.listeners"] == "CONTROLLER://node-101:1004"
 
 
 def test_a_broker_beyond_the_spec_is_a_broker_only():

@@ -54,6 +54,17 @@ def test_waiting_in_vain_tells_what_was_seen_last():
     assert vain.value.seen == [1, 3]
 
 
+def test_waiting_goes_on_while_there_is_nobody_to_look_at():
+    clock, looks = Clock(), iter([False, True])
+
+    def look() -> str:
+        if not next(looks):
+            raise NotReady("no broker answered")
+        return "there"
+
+    assert wait_until(look, lambda _: True, what="it", timeout=9, clock=clock, sleep=clock.sleep) == "there"
+
+
 def test_errors_carry_their_facts_and_their_exit_code():
     error = UsageError("port 1 is in use", port=1)
 
