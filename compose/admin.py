@@ -19,7 +19,8 @@ def live_brokers(address: ClusterAddress) -> frozenset[int]:
         return frozenset()
 
 
-def create_topic(address: ClusterAddress, topic: str, partitions: int, replication: int, config: dict[str, str]) -> None:
+def create_topic(address: ClusterAddress, topic: str, partitions: int, replication: int, config: dict[str, str]) -> bool:
+    """Whether it was created; False if a topic of that name is there already."""
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import NewTopic
 
@@ -29,8 +30,9 @@ def create_topic(address: ClusterAddress, topic: str, partitions: int, replicati
         admin.create_topics([new], operation_timeout=TIMEOUT, request_timeout=TIMEOUT)[topic].result()
     except KafkaException as error:
         if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
-            return
+            return False
         raise UsageError(f"topic {topic!r} could not be created: {error.args[0].str()}", topic=topic) from error
+    return True
 
 
 def describe_configs(address: ClusterAddress, kind: str, name: str) -> dict[str, str]:

@@ -18,8 +18,7 @@ from compose.credentials import Credentials
 from compose.handout import write_client_properties
 from compose.links import Link, links_between
 from compose.plan import ClusterPlan
-from compose.ports import PortReservations
-from compose.processes import TOXIPROXY
+from compose.ports import TOXIPROXY, PortReservations
 from compose.provider import Provider, Say
 from compose.providers import choose_provider
 from compose.spec import ClusterSpec, check_config, check_version
@@ -247,6 +246,8 @@ class Cluster:
         """The address for another principal than the administrator. It may do nothing until an ACL says so."""
         if self._plan.credentials is None:
             raise UsageError(f"user {user!r} cannot be told apart: this cluster is plaintext. Use security tls or sasl_ssl.")
+        if self.spec.security == "sasl_ssl" and password is None:
+            raise UsageError(f"user {user!r} needs a password here: call create_user({user!r}, password) first, or give it.")
         return self._plan.credentials.address(self.address.bootstrap, user, password)
 
     def leader_of(self, topic: str, partition: int = 0) -> int:
@@ -289,8 +290,18 @@ class Cluster:
         copies = replication if replication is not None else min(3, len(self.brokers))
         if copies > len(self.brokers):
             raise UsageError(f"replication {copies} of {topic!r} is more than the {self._brokers_in_words()}: use fewer.")
-        create_topic(self.direct_address, topic, partitions, copies, dict(config or {}))
+        wanted = {key: str(value) for key, value in (config or {}).items()}
+        if not create_topic(self.direct_address, topic, partitions, copies, wanted):
+            self._same_topic(topic, partitions, copies, wanted)
         self.wait_replicated(topic, partitions=partitions)
+
+    def _same_topic(self, topic: str, partitions: int, copies: int, config: Mapping[str, str]) -> None:
+        """A topic that is there already will do if it is what was asked for; anything else would be a quiet surprise."""
+        states, effective = self.view.partitions(topic), self.topic_config(topic)
+        found = {"partitions": len(states), "replication": len(states[0].replicas)} | {k: effective.get(k) for k in config}
+        asked = {"partitions": partitions, "replication": copies, **config}
+        if found != asked:
+            raise UsageError(f"topic {topic!r} exists with {found}, not with {asked}: use another name, or delete it first.")
 
     def create_user(self, user: str, password: str) -> ClusterAddress:
         """Make a SCRAM user known to a sasl_ssl cluster, or change its password."""
@@ -313,6 +324,11 @@ class Cluster:
     def jmx(self, node: int) -> str:
         self._known(node)
         return f"127.0.0.1:{self._plan.ports[node].jmx}"
+
+    def ports_of(self, node: int) -> Ports:
+        """Every port that was chosen for a node."""
+        self._known(node)
+        return self._plan.ports[node]
 
     def agent_url(self, node: int) -> str:
         if not self.spec.javaagent:

@@ -49,6 +49,9 @@ def _jmx(host: str, port: int) -> list[str]:
         f"{prefix}.port={port}",
         f"{prefix}.rmi.port={port}",
         f"{prefix}.host={host}",
+        # The JDK also opens a connector for tools on this machine, on a port and address nobody can choose (all of them).
+        # It hangs up on callers from elsewhere; that is its default, said here because everything else rests on it.
+        f"{prefix}.local.only=true",
         f"{prefix}.authenticate=false",
         f"{prefix}.ssl=false",
         "-Djava.rmi.server.hostname=127.0.0.1",

@@ -16,6 +16,7 @@ from kernel.errors import SuiteError, UsageError
 
 # Below the range from which Linux takes the ports of outgoing connections (32768 on).
 LOW, HIGH = 15000, 32000
+TOXIPROXY = 0  # the "node" under which a Toxiproxy that all nodes share has its port
 
 
 @dataclass

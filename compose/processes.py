@@ -4,6 +4,7 @@ All nodes share one network, so links are told apart by address: node 3 resolves
 proxy listens for that pair alone (see `broker_config.peer_address`).
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from compose.cds import find_archive
 from compose.jars import javaagent_jar, kafka_jars
 from compose.jvm import broker_command
 from compose.links import CLIENT, Link
+from compose.ports import TOXIPROXY
 from compose.provider import NodePlan, Say
 from compose.spec import ClusterSpec
 from compose.state import MARK, state_root
@@ -23,8 +25,6 @@ from compose.storage import TOOL, RunTool, format_storage, storage_template
 from compose.toolchain import Java, find_java
 from compose.toxiproxies import Server, server_config
 from compose.toxiproxy_binary import toxiproxy_binary
-
-TOXIPROXY = 0  # the "node" under which the one Toxiproxy keeps its folder
 
 
 class Processes:
@@ -64,8 +64,6 @@ class Processes:
         return Place(str(self._folder / f"node-{node}"), node_host=peer_address(node, node), local_host="127.0.0.1")
 
     def connect(self, links: tuple[Link, ...], ports: Mapping[int, Ports]) -> dict[Link, Server]:
-        import json
-
         self._server = ("127.0.0.1", ports[TOXIPROXY].client)
         config = self._folder / "toxiproxy.json"
         config.write_text(json.dumps(server_config({link: self.route(link, ports) for link in links})))

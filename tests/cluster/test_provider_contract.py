@@ -166,6 +166,17 @@ def test_an_unknown_broker_is_refused_by_name(cluster: Cluster):
         pass
 
 
+def test_a_topic_that_is_there_will_do_only_if_it_is_what_was_asked_for(cluster: Cluster, topic: str):
+    cluster.create_topic(topic, config={"min.insync.replicas": "2"})
+
+    with pytest.raises(UsageError, match=rf"topic '{topic}' exists with .*'partitions': 1.*, not with .*'partitions': 4"):
+        cluster.create_topic(topic, partitions=4)
+    with pytest.raises(
+        UsageError, match=r"exists with .*'min.insync.replicas': '2'.*, not with .*'min.insync.replicas': '1'"
+    ):
+        cluster.create_topic(topic, config={"min.insync.replicas": 1})
+
+
 def test_facts_can_be_kept_as_json(cluster: Cluster):
     facts = json.loads(json.dumps(cluster.facts()))
 

@@ -1,5 +1,6 @@
 """Clusters that check who is calling: right credentials get in, others do not, and nothing secret shows."""
 
+import dataclasses
 import re
 import shutil
 import stat
@@ -19,7 +20,9 @@ from confluent_kafka.admin import (
 )
 
 from compose.cluster import Cluster
+from compose.state import marked_processes
 from kernel.cluster import ClusterAddress
+from kernel.errors import UsageError
 from tests.cluster.traffic import read, send
 
 MODES = [
@@ -106,6 +109,14 @@ def test_a_user_may_do_nothing_until_an_acl_says_so(cluster: Cluster):
     assert send(alice, "secret", ["now"]) == ["now"]
 
 
+def test_a_user_without_a_password_is_refused_instead_of_given_the_administrators(cluster: Cluster):
+    if cluster.spec.security == "tls":
+        assert cluster.address_for("bob").password is None
+        return
+    with pytest.raises(UsageError, match=r"user 'bob' needs a password here: call create_user\('bob', password\) first"):
+        cluster.address_for("bob")
+
+
 def test_no_secret_is_in_a_command_line_a_log_or_a_printed_address(cluster: Cluster):
     password = cluster.address.password or "BEGIN PRIVATE KEY"
     arguments = [" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"])]
@@ -125,9 +136,32 @@ def test_what_holds_a_secret_is_readable_by_its_owner_alone(cluster: Cluster):
     assert stat.S_IMODE(cluster.folder.stat().st_mode) == 0o700
 
 
-def test_everything_listens_on_loopback_only(cluster: Cluster):
+def test_what_is_reached_from_outside_the_pods_listens_on_loopback_only(cluster: Cluster):
     ours = [int(address.split(":")[1]) for address in cluster.address.bootstrap.split(",")]
+    ours += [int(address.split(":")[1]) for address in cluster.direct_address.bootstrap.split(",")]
     ours += [int(where.split(":")[1]) for where in (*cluster.facts()["jmx"].values(), *cluster.facts()["toxiproxy"])]
     listening = {c.laddr.port: c.laddr.ip for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
 
     assert {listening[port].removeprefix("::ffff:") for port in ours} == {"127.0.0.1"}
+
+
+def test_no_process_listens_elsewhere_but_for_the_jdks_own_local_connector(cluster: Cluster):
+    """Every socket, not those we know of: on 2026-11-16 a JVM had one on all addresses that no port list would show."""
+    if cluster.provider == "containers":
+        pytest.skip("inside a pod every address is the pod's own; what leaves it is the test above")
+    known = {port for node in cluster.nodes for port in chosen_ports(cluster, node)}
+    elsewhere: dict[int, list[int]] = {}
+    for process in marked_processes(cluster.folder.name):
+        sockets = [c.laddr for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+        assert sockets, "the test would see nothing even if something listened"
+        elsewhere[process.pid] = [a.port for a in sockets if not a.ip.removeprefix("::ffff:").startswith("127.")]
+        if elsewhere[process.pid]:
+            assert "-Dcom.sun.management.jmxremote.local.only=true" in process.cmdline()
+
+    assert all(len(ports) <= 1 for ports in elsewhere.values())
+    assert not known & {port for ports in elsewhere.values() for port in ports}
+
+
+def chosen_ports(cluster: Cluster, node: int) -> list[int]:
+    """Every port the cluster chose for a node."""
+    return list(dataclasses.astuple(cluster.ports_of(node)))
