@@ -1,0 +1,99 @@
+"""Closes a ledger: what a killed client left open is written down as unknown, and its many small files become one.
+
+A producer announces how far it is about to send before it sends. If it is killed, every announced value without a row
+becomes a send of outcome *info*: it may be in the log. Without that, such a record would look like one nobody sent.
+"""
+
+import json
+import re
+import shutil
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from chaos.evidence.announcement import announcement
+
+PART = re.compile(r"(?P<client>.+)\.(?P<part>\d{5})\.parquet")
+FIRST_GUESS = 1 << 62  # operations nobody can place come after all others of their client
+
+
+def seal(run: Path) -> None:
+    """Join the parts of each client. Safe to repeat; a crash in the middle leaves a folder that `seal` can finish."""
+    finish_swap(run)
+    ledger, new = run / "ledger", run / "ledger.new"
+    parts = _parts(ledger)
+    if not parts and not any(ledger.glob(".*.announced")):
+        return
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
+    for file in ledger.iterdir():
+        if not file.name.startswith(".") and not PART.fullmatch(file.name):
+            shutil.copy2(file, new / file.name)
+    for client in sorted({*parts, *(file.name[1 : -len(".announced")] for file in ledger.glob(".*.announced"))}):
+        _join(parts.get(client, []), announcement(ledger, client), new, client)
+    (new / ".complete").touch()
+    finish_swap(run)
+
+
+def finish_swap(run: Path) -> None:
+    """`ledger.new` takes the place of `ledger` in steps that can each be repeated."""
+    ledger, new, old = run / "ledger", run / "ledger.new", run / "ledger.old"
+    if (new / ".complete").exists():
+        if ledger.exists():
+            shutil.rmtree(old, ignore_errors=True)
+            ledger.rename(old)
+        new.rename(ledger)
+    (ledger / ".complete").unlink(missing_ok=True)
+    if ledger.exists():
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _parts(ledger: Path) -> dict[str, list[Path]]:
+    parts: dict[str, list[Path]] = defaultdict(list)
+    for file in sorted(ledger.glob("*.parquet")):
+        if match := PART.fullmatch(file.name):
+            parts[match["client"]].append(file)
+    return parts
+
+
+def _join(parts: list[Path], announced: Path, new: Path, client: str) -> None:
+    import numpy as np
+    import pyarrow.parquet as pq
+
+    from chaos.evidence.ledger_writer import SCHEMA
+
+    promise = json.loads(announced.read_text()) if announced.exists() else None
+    open_ends = np.ones(promise["next"] - promise["first"] if promise else 0, bool)
+    with pq.ParquetWriter(new / f"{client}.parquet", SCHEMA, compression="zstd") as writer:
+        for table in _groups(parts):
+            writer.write_table(table)
+            if promise:
+                open_ends[table["value"].drop_null().to_numpy() - promise["first"]] = False
+        if promise:
+            writer.write_table(_unknown(promise, np.flatnonzero(open_ends).tolist()))
+
+
+def _groups(parts: list[Path]) -> Iterator[Any]:
+    """A second's rows each are too little for a row group: gather some, but never the whole."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    held: list[Any] = []
+    for part in parts:
+        held.append(pq.read_table(part))
+        if sum(table.num_rows for table in held) >= 500_000:
+            yield pa.concat_tables(held).unify_dictionaries().combine_chunks()
+            held = []
+    if held:
+        yield pa.concat_tables(held).unify_dictionaries().combine_chunks()
+
+
+def _unknown(promise: dict[str, Any], missing: list[int]) -> Any:
+    import pyarrow as pa
+
+    from chaos.evidence.ledger_writer import SCHEMA
+
+    facts = {"run_id": promise["run_id"], "client": promise["client"], "ix": 0, "kind": "send", "outcome": "info"}
+    facts |= {"error": "_CLIENT_KILLED", "topic": promise["topic"], "final": False}
+    return pa.Table.from_pylist([facts | {"op": FIRST_GUESS + i, "value": promise["first"] + i} for i in missing], SCHEMA)

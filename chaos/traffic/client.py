@@ -1,0 +1,114 @@
+"""A client in a process of its own, as seen by whoever started it: orders go in, counts come out, signals hit it."""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from chaos.traffic.plans import Plan, to_json
+from kernel.errors import NotReady, SuiteError
+from kernel.waiting import wait_until
+
+TOP = Path(__file__).parent.parent.parent
+
+
+class Client:
+    def __init__(self, name: str, plan: Plan, task: dict[str, Any], log: Path) -> None:
+        self.name, self.plan = name, plan
+        self.status: dict[str, Any] = {}
+        self.killed = False
+        self._log = log
+        with log.open("ab") as words:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "chaos.traffic.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=words,
+                cwd=TOP,
+                start_new_session=True,  # Ctrl-C is for us alone; we then end our clients in order
+            )
+        self._write(json.dumps({**task, "client": name, "plan": to_json(plan)}))
+        self._ear = threading.Thread(target=self._listen, daemon=True)
+        self._ear.start()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def wait_ready(self, timeout: float = 30) -> None:
+        self._wait("ready", timeout)
+
+    def order(self, word: str) -> None:
+        self._write(word)
+
+    def stop(self) -> None:
+        """Ask it to finish: what is under way is completed and written down."""
+        if self.running:
+            self.order("stop")
+
+    def wait_closed(self, timeout: float) -> None:
+        self._wait("closed", timeout)
+        self._process.wait(10)
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is completed, and nothing said goodbye to."""
+        self.killed = True
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait(10)
+
+    def pause(self) -> None:
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        self._process.send_signal(signal.SIGCONT)
+
+    def end(self) -> None:
+        """However it stands: gone afterwards."""
+        if self.running:
+            self.resume()
+            self._process.kill()
+            self._process.wait(10)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _wait(self, state: str, timeout: float) -> None:
+        def look() -> dict[str, Any]:
+            if not self.status.get(state) and not self.running:
+                self._ear.join(1)  # its last words may still be on their way
+                if not self.status.get(state):
+                    raise SuiteError(f"client {self.name} ended before it was {state}. {self._last_words()}")
+            return self.status
+
+        wait_until(
+            look, lambda status: bool(status.get(state)), what=f"client {self.name} {state}", timeout=timeout, every=0.02,
+            hint=self._last_words,
+        )  # fmt: skip
+
+    def _last_words(self) -> str:
+        lines = self._log.read_text(errors="replace").strip().splitlines()
+        return f'Its log ends in "{lines[-1][:300]}".' if lines else ""
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None  # noqa: S101
+        try:
+            for line in self._process.stdout:
+                self.status = {**self.status, **json.loads(line), "at": time.monotonic()}
+        except ValueError:  # the pipe was closed, or the last line was cut off by a kill
+            pass
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None  # noqa: S101
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):
+            raise NotReady(f"client {self.name} is gone: it takes no orders any more. {self._last_words()}")

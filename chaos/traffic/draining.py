@@ -1,0 +1,81 @@
+"""The closing reader: every record from offset 0 to the end of each log, and the statement that it stood there.
+
+Without that statement a record that was not read may merely not have been reached, and nothing can be called lost.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from chaos.evidence.ledger_writer import LedgerWriter
+from chaos.traffic.consuming import read_columns
+from chaos.traffic.plans import DrainPlan
+from kernel.ledger import Kind, Outcome
+
+BATCH = 10_000
+
+
+class Draining:
+    def __init__(self, plan: DrainPlan, config: dict[str, Any], ledger: LedgerWriter) -> None:
+        from confluent_kafka import Consumer, TopicPartition
+
+        self.plan, self._ledger = plan, ledger
+        settings = {"group.id": "kafka-trial-drain", "enable.auto.commit": False, "isolation.level": "read_committed"}
+        settings |= {"auto.offset.reset": "earliest", "enable.partition.eof": True, "fetch.wait.max.ms": 50, "log_level": 0}
+        self._consumer = Consumer(config | settings | dict(plan.config))
+        self._partitions = [TopicPartition(t, p, 0) for t, count in plan.topics.items() for p in range(count)]
+        self._at: dict[tuple[str, int], int] = {}  # where the reader stood when it was told that there is no more
+        self._op = self._read = 0
+
+    def run(self, command: Callable[[], str | None], report: Callable[[dict[str, Any]], None]) -> None:
+        deadline = time.monotonic() + self.plan.timeout
+        self._consumer.assign(self._partitions)
+        ends: dict[tuple[str, int], int] = {}
+        while time.monotonic() < deadline and command() != "stop":
+            self._poll()
+            if len(self._at) == len(self._partitions):
+                # Asked only now: an end that was read before the last record was reached would be too low.
+                ends = self._log_ends()
+                if all(self._at[where] >= end for where, end in ends.items()):
+                    break
+            if self._ledger.due:
+                self._ledger.flush()
+        self._state(ends)
+        self._consumer.close()
+        self._ledger.close()
+        report({"read": self._read, "drained": sum(self._stood(where, ends) for where in self._at)})
+
+    def _poll(self) -> None:
+        invoked = time.monotonic_ns()
+        records = []
+        for message in self._consumer.consume(BATCH, timeout=0.1):
+            if message.error() is None:
+                records.append(message)
+            elif message.error().name() == "_PARTITION_EOF":
+                self._at[message.topic(), message.partition()] = message.offset()
+        if records:
+            self._op += 1
+            self._read += len(records)
+            facts = {"op": self._op, "invoked_ns": invoked, "completed_ns": time.monotonic_ns()}
+            self._ledger.rows(len(records), read_columns(records) | facts)
+
+    def _log_ends(self) -> dict[tuple[str, int], int]:
+        """The high watermark, transactions that are still open included: an end below it would not be the end."""
+        return {
+            (where.topic, where.partition): self._consumer.get_watermark_offsets(where, timeout=10, cached=False)[1]
+            for where in self._partitions
+        }
+
+    def _stood(self, where: tuple[str, int], ends: dict[tuple[str, int], int]) -> bool:
+        return where in ends and self._at.get(where, -1) >= ends[where]
+
+    def _state(self, ends: dict[tuple[str, int], int]) -> None:
+        self._op += 1
+        now = time.monotonic_ns()
+        for ix, where in enumerate(self._partitions):
+            key = (where.topic, where.partition)
+            stood = self._stood(key, ends)
+            self._ledger.row(
+                op=self._op, ix=ix, kind=Kind.DRAINED, outcome=Outcome.OK if stood else Outcome.INFO, invoked_ns=now,
+                completed_ns=now, topic=where.topic, partition=where.partition, offset=self._at.get(key),
+            )  # fmt: skip

@@ -1,0 +1,138 @@
+"""What a client is to do, as plain values: checked before it starts, sent to its process, kept in the manifest."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal
+
+from kernel.errors import UsageError
+
+SMALLEST = 16  # bytes of a record: its value as text
+ACKS = ("0", "1", "all")
+PROTOCOLS = ("classic", "consumer")  # Kafka's words for the old group protocol and that of KIP-848
+COMMITS = ("sync", "auto", "none")
+
+Config = Mapping[str, str | int | float | bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerPlan:
+    topics: Mapping[str, int]  # topic: partitions
+    rate: float | None = 300.0  # records a second in all; None: as fast as it goes
+    size: int = 100  # bytes of a record
+    size_max: int | None = None  # sizes are drawn evenly from size to size_max
+    records: int | None = None  # stop after so many
+    acks: str = "all"
+    idempotence: bool = True
+    keys: int | None = None  # so many keys, partition by key; None: round-robin over all partitions
+    transaction: int | None = None  # records in a transaction; None: no transactions
+    abort_every: int | None = None  # abort every so many transactions on purpose
+    config: Config = field(default_factory=dict)  # librdkafka's, on top
+    seed: int = 0
+    role: ClassVar[str] = "producer"
+
+    def __post_init__(self) -> None:
+        _topics(self.topics)
+        _positive("rate", self.rate)
+        _positive("records", self.records)
+        _positive("keys", self.keys)
+        _positive("transaction", self.transaction)
+        if self.acks not in ACKS:
+            raise UsageError(f"acks {self.acks!r} is not known: choose one of {', '.join(ACKS)}.")
+        if self.size < SMALLEST:
+            raise UsageError(f"record size {self.size} is too small: a record carries its value, {SMALLEST} bytes at least.")
+        if self.size_max is not None and self.size_max < self.size:
+            raise UsageError(f"record sizes from {self.size} to {self.size_max} are none: give the smaller first.")
+        if self.acks != "all" and (self.idempotence or self.transaction):
+            raise UsageError(f"acks {self.acks} cannot be idempotent or transactional: use acks all, or switch those off.")
+
+    @property
+    def ordered(self) -> bool:
+        return self.idempotence or self.transaction is not None or self.config.get("max.in.flight") == 1
+
+    def facts(self) -> dict[str, Any]:
+        """For the manifest: what the checkers and the contract need to know of this client."""
+        on = self.idempotence or self.transaction is not None
+        return {"ordered": self.ordered, "acks": self.acks, "idempotence": on, "role": self.role, **_shared(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerPlan:
+    topics: Mapping[str, int]
+    mode: Literal["subscribe", "assign"] = "subscribe"
+    group: str = "trial"
+    protocol: str = "classic"
+    static: str | None = None  # group.instance.id
+    isolation: str = "read_committed"
+    commit: str = "sync"
+    commit_every: float = 0.5  # seconds
+    batch: int = 500  # records a poll returns at most
+    process_ms: float = 0.0  # time that a record takes to process
+    config: Config = field(default_factory=dict)
+    role: ClassVar[str] = "consumer"
+
+    def __post_init__(self) -> None:
+        _topics(self.topics)
+        _positive("batch", self.batch)
+        for what, value, known in (
+            ("mode", self.mode, ("subscribe", "assign")),
+            ("group protocol", self.protocol, PROTOCOLS),
+            ("isolation", self.isolation, ("read_committed", "read_uncommitted")),
+            ("commit", self.commit, COMMITS),
+        ):
+            if value not in known:
+                raise UsageError(f"{what} {value!r} is not known: choose one of {', '.join(known)}.")
+
+    def facts(self) -> dict[str, Any]:
+        return {
+            "isolation": self.isolation,
+            "mode": self.mode,
+            "role": self.role,
+            "group": self.group if self.mode == "subscribe" else None,
+            "protocol": self.protocol if self.mode == "subscribe" else None,
+            "auto_commit": self.commit == "auto",
+            **_shared(self),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainPlan:
+    """The closing reader: everything from offset 0 to the end of each log, as a committed reader sees it."""
+
+    topics: Mapping[str, int]
+    timeout: float = 60.0
+    config: Config = field(default_factory=dict)
+    role: ClassVar[str] = "drain"
+
+    def facts(self) -> dict[str, Any]:
+        return {"isolation": "read_committed", "mode": "assign", "role": self.role}
+
+
+Plan = ProducerPlan | ConsumerPlan | DrainPlan
+PLANS: dict[str, type[ProducerPlan] | type[ConsumerPlan] | type[DrainPlan]] = {
+    plan.role: plan for plan in (ProducerPlan, ConsumerPlan, DrainPlan)
+}
+
+
+def to_json(plan: Plan) -> dict[str, Any]:
+    return {"role": plan.role, **asdict(plan)}
+
+
+def from_json(facts: Mapping[str, Any]) -> Plan:
+    return PLANS[facts["role"]](**{name: value for name, value in facts.items() if name != "role"})
+
+
+def _shared(plan: ProducerPlan | ConsumerPlan) -> dict[str, Any]:
+    return {"topics": dict(plan.topics), "config": dict(plan.config)}
+
+
+def _topics(topics: Mapping[str, int]) -> None:
+    if not topics:
+        raise UsageError("a client without a topic has nothing to do: give {topic: partitions}.")
+    for topic, partitions in topics.items():
+        if partitions < 1:
+            raise UsageError(f"topic {topic!r} with {partitions} partitions cannot be: give 1 or more.")
+
+
+def _positive(what: str, value: float | None) -> None:
+    if value is not None and value <= 0:
+        raise UsageError(f"{what} {value} cannot be: give more than 0.")

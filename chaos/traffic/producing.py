@@ -1,0 +1,213 @@
+"""A producer that writes down every record it sends and what became of it.
+
+Records carry their value as text, so that a delivery report is matched by the record itself. A row is written when the
+outcome is known; what is still open at the end is *info*.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from itertools import cycle
+from typing import Any
+
+from chaos.evidence.announcement import Announcement
+from chaos.evidence.ledger_writer import LedgerWriter
+from chaos.traffic.deliveries import Deliveries, Sent
+from chaos.traffic.outcomes import outcome_of_commit, outcome_of_request
+from chaos.traffic.pacing import Pace
+from chaos.traffic.plans import SMALLEST, ProducerPlan
+from kernel.ledger import Kind, Outcome
+
+BATCH = 500  # records handed over at once when there is no pace to keep
+ACCOUNT_EVERY = 0.1  # seconds
+PATIENCE = 60.0  # seconds for a call of the transactional API, and for answers beyond what the client itself waits
+
+
+class Producing:
+    def __init__(
+        self, plan: ProducerPlan, config: dict[str, Any], ledger: LedgerWriter, promise: Announcement, first: int
+    ) -> None:
+        from confluent_kafka import Producer
+
+        self.plan, self._ledger, self._promise = plan, ledger, promise
+        self._settings = {
+            "acks": plan.acks,
+            "enable.idempotence": plan.idempotence or plan.transaction is not None,
+            "linger.ms": 20,
+            "partitioner": "murmur2_random",  # as Java's
+            "queue.buffering.max.messages": 200_000,
+            "log_level": 0,
+            **({"transactional.id": promise.client} if plan.transaction else {}),
+            **plan.config,
+        }
+        self._producer = Producer(config | self._settings)
+        if plan.transaction:
+            self._producer.init_transactions(PATIENCE)
+        self._targets = cycle([(topic, p) for topic, partitions in plan.topics.items() for p in range(partitions)])
+        self._sizes = random.Random(plan.seed)
+        self._deliveries = Deliveries()
+        self._next, self._op, self._sent = first, 0, 0
+        self._txn: str | None = None
+        self._txns = 0
+        self._account_at = 0.0
+
+    def run(self, command: Callable[[], str | None], report: Callable[[dict[str, Any]], None]) -> None:
+        pace = Pace(self.plan.rate, time.monotonic_ns()) if self.plan.rate else None
+        resting = False
+        while (order := command()) != "stop":
+            if order in ("pause", "resume"):
+                resting = order == "pause"
+                if pace:
+                    pace.resumed(time.monotonic_ns())
+            if resting or self._spent:
+                self._producer.poll(0.02)
+            elif pace:
+                self._paced(pace)
+            else:
+                self._flat_out()
+            self._account(report)
+        self._close(report)
+
+    def status(self) -> dict[str, Any]:
+        done = self._deliveries
+        acked: dict[str, dict[str, int]] = {topic: {} for topic in self.plan.topics}
+        for (topic, partition), count in done.acked.items():
+            acked[topic][str(partition)] = count
+        return {"sent": self._sent, "open": len(done.open), **done.outcomes, "acked": acked, "errors": dict(done.errors)}
+
+    @property
+    def _spent(self) -> bool:
+        return self.plan.records is not None and self._sent >= self.plan.records
+
+    def _paced(self, pace: Pace) -> None:
+        for _ in range(min(pace.due(time.monotonic_ns()), BATCH)):
+            if not self._spent:
+                self._send(pace.take())
+        self._producer.poll(min(0.02, pace.wait_s(time.monotonic_ns())))
+
+    def _account(self, report: Callable[[dict[str, Any]], None]) -> None:
+        now = time.monotonic()
+        if now < self._account_at and len(self._deliveries) < 50_000:
+            return
+        self._account_at = now + ACCOUNT_EVERY
+        self._ledger.rows(*self._deliveries.columns())
+        if self._ledger.due:
+            self._ledger.flush()
+        report(self.status())
+
+    def _close(self, report: Callable[[dict[str, Any]], None]) -> None:
+        from confluent_kafka import KafkaException
+
+        self._end_transaction()
+        with suppress(KafkaException):  # a producer that failed for good has no more answers: what is open stays unknown
+            self._producer.flush(float(str(self._settings.get("message.timeout.ms", 300_000))) / 1000 + PATIENCE)
+        self._ledger.rows(*self._deliveries.columns())
+        for value, sent in self._deliveries.open.items():
+            self._row(Kind.SEND, sent, Outcome.INFO, "_DESTROY", value=value, completed_ns=None)
+        self._ledger.close()
+        self._promise.kept()
+        report(self.status())
+
+    # ---- sending ----------------------------------------------------------------------------------------------
+
+    def _send(self, scheduled: int | None) -> None:
+        if self.plan.transaction and self._txn is None:
+            self._begin_transaction()
+        topic, partition = next(self._targets)
+        value = self._next
+        self._promise.up_to(value + 1)
+        self._next, self._op, self._sent = self._next + 1, self._op + 1, self._sent + 1
+        self._deliveries.open[value] = Sent(self._op, time.monotonic_ns(), scheduled, self._txn)
+        how: dict[str, Any] = {"key": f"key-{value % self.plan.keys}"} if self.plan.keys else {"partition": partition}
+        self._hand_over(value, topic, how)
+        if self.plan.transaction and self._sent % self.plan.transaction == 0:
+            self._end_transaction()
+
+    def _hand_over(self, value: int, topic: str, how: dict[str, Any]) -> None:
+        payload = self._payload(value)
+        while True:
+            try:
+                self._producer.produce(topic, payload, on_delivery=self._deliveries.delivered, **how)
+                return
+            except BufferError:  # its queue is full: the cluster is behind, and our lateness shows by how much
+                self._producer.poll(0.05)
+            except Exception as error:  # refused on the spot: whatever the error, nothing was sent and no report will come
+                name = _name_of(error)
+                self._deliveries.outcomes[Outcome.FAIL] += 1
+                self._deliveries.errors[name] += 1
+                sent = self._deliveries.open.pop(value)
+                self._row(Kind.SEND, sent, Outcome.FAIL, name, value=value, topic=topic, partition=how.get("partition"))
+                return
+
+    def _flat_out(self) -> None:
+        """As fast as it goes: many records in one call, to one partition at a time, where nothing forbids it."""
+        if self.plan.transaction or self.plan.keys or self.plan.records:
+            for _ in range(BATCH):
+                if not self._spent:
+                    self._send(None)
+            self._producer.poll(0)
+            return
+        topic, partition = next(self._targets)
+        values = range(self._next, self._next + BATCH)
+        self._promise.up_to(values.stop)
+        now, op = time.monotonic_ns(), self._op + 1
+        self._next, self._op, self._sent = values.stop, self._op + BATCH, self._sent + BATCH
+        self._deliveries.open.update((value, Sent(op + i, now, None, None)) for i, value in enumerate(values))
+        left = [{"value": self._payload(value)} for value in values]
+        while left:
+            self._producer.produce_batch(topic, left, partition=partition, on_delivery=self._deliveries.delivered)
+            left = [{"value": message["value"]} for message in left if "_error" in message]
+            self._producer.poll(0.01 if left else 0)  # what is left did not fit into its queue
+
+    def _payload(self, value: int) -> bytes:
+        size = self.plan.size if self.plan.size_max is None else self._sizes.randint(self.plan.size, self.plan.size_max)
+        return (b"%016d" % value).ljust(size, b".")
+
+    # ---- transactions -----------------------------------------------------------------------------------------
+
+    def _begin_transaction(self) -> None:
+        self._txns += 1
+        self._txn = f"{self._promise.client}-{self._txns}"
+        self._request(Kind.BEGIN, self._producer.begin_transaction)
+
+    def _end_transaction(self) -> None:
+        if self._txn is None:
+            return
+        on_purpose = self.plan.abort_every is not None and self._txns % self.plan.abort_every == 0
+        if on_purpose:
+            # An abort takes back what is still in the client's queue, and one whose records all were ends in a fatal
+            # INVALID_TXN_STATE (librdkafka 2.16 on Kafka 4.3). And an abort that reaches no log would test nothing.
+            self._producer.flush(PATIENCE)
+        if on_purpose or self._request(Kind.COMMIT, self._producer.commit_transaction, PATIENCE) is not Outcome.OK:
+            self._request(Kind.ABORT, self._producer.abort_transaction, PATIENCE)
+        self._txn = None
+
+    def _request(self, kind: Kind, call: Callable[..., None], *patience: float) -> Outcome:
+        """One call of the transactional API, as a row. What may be repeated is: librdkafka leaves that to the caller."""
+        from confluent_kafka import KafkaException
+
+        self._op += 1
+        begun = Sent(self._op, time.monotonic_ns(), None, self._txn)
+        error, must_abort = None, False
+        for _ in range(5):
+            try:
+                call(*patience)
+                error = None
+                break
+            except KafkaException as trouble:
+                error, must_abort = _name_of(trouble), trouble.args[0].txn_requires_abort()
+                if not trouble.args[0].retriable():
+                    break
+        outcome = outcome_of_commit(error, must_abort=must_abort) if kind is Kind.COMMIT else outcome_of_request(error)
+        self._row(kind, begun, outcome, error)
+        return outcome
+
+    def _row(self, kind: Kind, sent: Sent, outcome: Outcome, error: str | None, **more: Any) -> None:
+        known = {"ix": 0, "kind": kind, "outcome": outcome, "error": error, "completed_ns": time.monotonic_ns()}
+        self._ledger.row(**(sent._asdict() | known | more))
+
+
+def _name_of(error: Exception) -> str:
+    first = error.args[0] if error.args else None
+    return str(first.name()) if hasattr(first, "name") else "_INVALID_ARG"

@@ -1,0 +1,182 @@
+"""All clients of a run: started, counted, told to stop, and drained at the end."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from chaos.evidence.folder import RunFolder
+from chaos.evidence.ledger_writer import LedgerWriter
+from chaos.evidence.seal import seal
+from chaos.traffic.client import Client
+from chaos.traffic.plans import ConsumerPlan, DrainPlan, Plan, ProducerPlan
+from kernel.errors import UsageError
+from kernel.ledger import Kind, Outcome
+from kernel.waiting import wait_until
+
+VALUES_EACH = 10**12  # a value tells its producer at a glance: 1000000000042 is record 42 of the first
+CRASH_OP = 1 << 61  # after everything the client itself wrote down
+
+Where = tuple[str, int]
+
+
+class Traffic:
+    """`config` is what every client gets on top of its own plan: the address, and the timeouts of the settings."""
+
+    def __init__(self, folder: RunFolder, run_id: str, config: Mapping[str, Any]) -> None:
+        self._folder, self._run_id, self._config = folder, run_id, dict(config)
+        self._clients: dict[str, Client] = {}
+        self._names: Counter[str] = Counter()
+        self._producers = 0
+        self._crashes = LedgerWriter(folder.ledger, run_id, "trial")
+
+    def __enter__(self) -> "Traffic":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+    # ---- clients ----------------------------------------------------------------------------------------------
+
+    def start(self, name: str, plan: Plan, *, wait: bool = True, held_back: bool = False) -> Client:
+        """Start a client. A name that was used before gets a number: a client that comes back is a new client."""
+        self._names[name] += 1
+        life = name if self._names[name] == 1 else f"{name}.{self._names[name]}"
+        task: dict[str, Any] = {"run_id": self._run_id, "ledger": str(self._folder.ledger), "config": self._config}
+        task["wait"] = held_back
+        if isinstance(plan, ProducerPlan):
+            self._producers += 1
+            task["first"] = self._producers * VALUES_EACH
+        client = self._clients[life] = Client(life, plan, task, self._folder.logs / "clients.log")
+        if wait:
+            client.wait_ready()
+        return client
+
+    def client(self, name: str) -> Client:
+        if name not in self._clients:
+            raise UsageError(f"client {name!r} does not exist: there are {', '.join(sorted(self._clients)) or 'none'}.")
+        return self._clients[name]
+
+    def kill(self, name: str) -> None:
+        client = self.client(name)
+        invoked = time.monotonic_ns()
+        client.kill()
+        self._crashes.row(
+            client=name, op=CRASH_OP, ix=0, kind=Kind.CRASH, invoked_ns=invoked, completed_ns=time.monotonic_ns(),
+            outcome=Outcome.OK,
+        )  # fmt: skip
+
+    def pause(self, name: str) -> None:
+        self.client(name).pause()
+
+    def resume(self, name: str) -> None:
+        self.client(name).resume()
+
+    def pid(self, name: str) -> int:
+        return self.client(name).pid
+
+    @property
+    def clients(self) -> tuple[Client, ...]:
+        return tuple(self._clients.values())
+
+    def facts(self) -> dict[str, dict[str, Any]]:
+        """For the manifest."""
+        return {name: client.plan.facts() for name, client in self._clients.items()}
+
+    # ---- counts -----------------------------------------------------------------------------------------------
+
+    def acked(self) -> dict[Where, int]:
+        return self._sum("acked")
+
+    def read(self) -> dict[Where, int]:
+        return self._sum("read")
+
+    def count(self, what: str) -> int:
+        """`sent`, `ok`, `fail`, `info` or `open`, over all producers."""
+        return sum(int(client.status.get(what, 0)) for client in self._of(ProducerPlan))
+
+    def errors(self) -> dict[str, int]:
+        """What reached the applications: errors of sends, of polls and of commits."""
+        seen: Counter[str] = Counter()
+        for client in self._clients.values():
+            seen.update(client.status.get("errors", {}))
+        return dict(seen)
+
+    def wait_for(self, *, acks: int = 0, reads: int = 0, on: Iterable[Where] | None = None, timeout: float = 60) -> None:
+        """So many more acknowledgements and reads on each of these partitions (of all that are written)."""
+        partitions = list(on) if on is not None else sorted(self._partitions())
+        first_acked, first_read = self.acked(), self.read()
+
+        def missing() -> dict[str, int]:
+            now_acked, now_read = self.acked(), self.read()
+            behind = {}
+            for where in partitions:
+                short = max(
+                    first_acked.get(where, 0) + acks - now_acked.get(where, 0),
+                    first_read.get(where, 0) + reads - now_read.get(where, 0),
+                )
+                if short > 0:
+                    behind[f"{where[0]}-{where[1]}"] = short
+            return behind
+
+        what = (
+            f"{acks} more acknowledgements and {reads} more reads on each of {len(partitions)} partitions (missing is shown)"
+        )
+        wait_until(missing, lambda behind: not behind, what=what, timeout=timeout, every=0.05)
+
+    def wait_caught_up(self, timeout: float = 60) -> None:
+        """Until the group has read as much as was acknowledged, on every partition."""
+        wait_until(
+            lambda: {where: count - self.read().get(where, 0) for where, count in self.acked().items()},
+            lambda lag: all(behind <= 0 for behind in lag.values()),
+            what="consumers have read all that was acknowledged (lag is shown)",
+            timeout=timeout,
+        )
+
+    # ---- the end ----------------------------------------------------------------------------------------------
+
+    def stop(self, clients: Iterable[Client] | None = None, *, timeout: float = 120) -> None:
+        """Let clients finish: first told all, then waited for."""
+        some = [client for client in (clients or self._clients.values()) if client.running]
+        for client in some:
+            client.stop()
+        for client in some:
+            client.wait_closed(timeout)
+
+    def stop_producers(self, timeout: float = 120) -> None:
+        self.stop(self._of(ProducerPlan), timeout=timeout)
+
+    def stop_consumers(self, timeout: float = 120) -> None:
+        self.stop(self._of(ConsumerPlan), timeout=timeout)
+
+    def drain(self, plan: DrainPlan, config: Mapping[str, Any]) -> dict[str, Any]:
+        """Read everything back, over a connection that no fault touches."""
+        task = {"run_id": self._run_id, "ledger": str(self._folder.ledger), "config": dict(config)}
+        client = self._clients["drain"] = Client("drain", plan, task, self._folder.logs / "clients.log")
+        client.wait_closed(plan.timeout + 30)
+        return client.status
+
+    def seal(self) -> None:
+        self._crashes.close()
+        seal(self._folder.path)
+
+    def end(self) -> None:
+        for client in self._clients.values():
+            client.end()
+
+    def _of(self, kind: type[Plan]) -> list[Client]:
+        return [client for client in self._clients.values() if isinstance(client.plan, kind)]
+
+    def _partitions(self) -> set[Where]:
+        return {(t, p) for client in self._of(ProducerPlan) for t, n in client.plan.topics.items() for p in range(n)}
+
+    def _sum(self, what: str) -> dict[Where, int]:
+        total: Counter[Where] = Counter()
+        for client in self._clients.values():
+            counts = client.status.get(what)
+            if isinstance(counts, dict):
+                for topic, partitions in counts.items():
+                    for partition, count in partitions.items():
+                        total[topic, int(partition)] += count
+        return dict(total)

@@ -1,0 +1,67 @@
+"""The process of one client. Its plan comes on the first line of stdin, orders on those after; it reports on stdout.
+
+Nothing about it is in its arguments, because an address may hold a password. When stdin ends, whoever started it is gone:
+it closes its ledger and goes too.
+"""
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from chaos.evidence.announcement import Announcement
+from chaos.evidence.ledger_writer import LedgerWriter
+from chaos.traffic.consuming import Consuming
+from chaos.traffic.draining import Draining
+from chaos.traffic.plans import ConsumerPlan, DrainPlan, ProducerPlan, from_json
+from chaos.traffic.producing import Producing
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us, who will tell us
+    task = json.loads(sys.stdin.readline())
+    orders: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    client = _client(task)
+    _report({"ready": True})
+    if task.get("wait"):
+        while (order := orders.get()) != "go":
+            if order == "stop":
+                return
+    client.run(lambda: None if orders.empty() else orders.get(), _report)
+    _report({"closed": True})
+
+
+def _client(task: dict[str, Any]) -> Producing | Consuming | Draining:
+    plan, folder = from_json(task["plan"]), Path(task["ledger"])
+    ledger = LedgerWriter(folder, task["run_id"], task["client"], final=isinstance(plan, DrainPlan))
+    if isinstance(plan, ConsumerPlan):
+        return Consuming(plan, task["config"], ledger)
+    if isinstance(plan, DrainPlan):
+        return Draining(plan, task["config"], ledger)
+    assert isinstance(plan, ProducerPlan)  # noqa: S101
+    topic = next(iter(plan.topics)) if len(plan.topics) == 1 else None
+    first = task["first"]
+    promise = Announcement(folder, run_id=task["run_id"], client=task["client"], first=first, topic=topic)
+    return Producing(plan, task["config"], ledger, promise, first)
+
+
+def _listen(orders: "queue.SimpleQueue[str]") -> None:
+    for line in sys.stdin:
+        orders.put(line.strip())
+    orders.put("stop")
+
+
+def _report(facts: dict[str, Any]) -> None:
+    try:
+        os.write(1, (json.dumps(facts) + "\n").encode())
+    except BrokenPipeError:  # nobody listens any more; the ledger still matters
+        pass
+
+
+if __name__ == "__main__":
+    main()
