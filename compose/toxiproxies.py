@@ -80,6 +80,11 @@ class Toxiproxies:
             toxics = [f"{toxic.type} {toxic.stream}" for toxic in proxy.toxics().values()]
         return ([] if proxy.enabled else ["cut"]) + toxics
 
+    def addresses_of(self, link: Link) -> tuple[Server, Server]:
+        """Where the link's proxy listens and what stands behind it, in the eyes of that proxy: for whoever wants to call."""
+        proxy = self._proxy(link)
+        return _host_and_port(proxy.listen), _host_and_port(proxy.upstream)
+
     @contextmanager
     def _cut(self, link: Link) -> Iterator[None]:
         # Counted, because two overlapping cuts must not heal each other.
@@ -153,6 +158,12 @@ def server_config(proxies: Mapping[Link, tuple[str, str]]) -> list[dict[str, Any
         {"name": link.name, "listen": listen, "upstream": upstream, "enabled": True}
         for link, (listen, upstream) in proxies.items()
     ]
+
+
+def _host_and_port(address: str) -> Server:
+    host, _, port = address.rpartition(":")
+    everywhere = host in ("", "0.0.0.0", "[::]")  # listening on every address, so on this one too
+    return "127.0.0.1" if everywhere else host, int(port)
 
 
 @contextmanager
