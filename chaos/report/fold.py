@@ -45,6 +45,10 @@ class Fold:
         return f"{here} @ {ends[0]}" if ends[0] == ends[1] else f"{here} @ {ends[0]}-{ends[1]}"
 
     @property
+    def values(self) -> str:
+        return listed(finding["value"] for finding in self.findings if finding.get("value") is not None) or "–"
+
+    @property
     def sentence(self) -> str:
         if len(self.findings) == 1 or self.name not in TOGETHER:
             return str(self.findings[0].get("sentence") or ANOMALIES.get(self.name, ""))

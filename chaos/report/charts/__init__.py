@@ -1,0 +1,1 @@
+"""One module per kind of chart; each turns figures into SVG and knows nothing of files."""

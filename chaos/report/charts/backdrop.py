@@ -1,0 +1,61 @@
+"""What every chart shows behind its figures: when the cluster was broken, and what it did about it."""
+
+from dataclasses import dataclass, field
+
+from markupsafe import Markup
+
+from chaos.report.svg import Frame, el, joined, title
+from chaos.report.timeline import Fault, Stretch
+from chaos.report.words import seconds
+
+STRIP = 16  # height of the strip of phases
+LETTER = 6.2  # width of one in the strip's size
+
+
+@dataclass(frozen=True, slots=True)
+class Backdrop:
+    phases: list[Stretch] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    elections: list[tuple[float, str]] = field(default_factory=list)
+    controllers: list[tuple[float, str]] = field(default_factory=list)
+
+    def drawn(self, frame: Frame) -> Markup:
+        shades = [_shade(frame, fault) for fault in self.faults]
+        bites = [_line(frame, fault.bite, "bite", f"{fault.kind} bites") for fault in self.faults if fault.bite is not None]
+        moved = [_line(frame, when, "election", words) for when, words in _together(self.elections)]
+        moved += [_line(frame, when, "controller", words) for when, words in _together(self.controllers)]
+        return joined([*shades, *bites, *moved])
+
+    def strip(self, frame: Frame) -> Markup:
+        """The phases, above the chart; a name is written where there is room for it."""
+        parts = []
+        for number, phase in enumerate(self.phases):
+            x, wide = frame.x(phase.begin), frame.x(phase.end) - frame.x(phase.begin)
+            tip = title(f"{phase.what}: {seconds(phase.begin)} to {seconds(phase.end)}")
+            parts.append(el("rect", tip, class_=f"phase odd{number % 2}", x=x, y=0, width=wide, height=STRIP))
+            if wide > len(str(phase.what)) * LETTER + 6:
+                parts.append(el("text", phase.what, class_="phase-name", x=x + 4, y=STRIP - 4))
+        return joined(parts)
+
+
+def _shade(frame: Frame, fault: Fault) -> Markup:
+    begin, end = max(fault.begin, 0.0), min(fault.end, frame.seconds)
+    x, wide = frame.x(begin), max(frame.x(end) - frame.x(begin), 1.5)
+    words = f"{fault.kind}: {fault.sentence} ({seconds(fault.begin)} to {seconds(fault.end) if fault.healed else 'the end'})"
+    tall = frame.floor - frame.top
+    shade = el("rect", title(words), class_="fault", x=x, y=frame.top, width=wide, height=tall)
+    return shade + el("line", class_="fault-edge", x1=x, x2=x, y1=frame.top, y2=frame.floor)
+
+
+def _line(frame: Frame, when: float, name: str, words: str) -> Markup:
+    x = frame.x(when)
+    return el("line", title(f"{seconds(when)}: {words}"), class_=name, x1=x, x2=x, y1=frame.top, y2=frame.floor)
+
+
+def _together(changes: list[tuple[float, str]], *, most: int = 60) -> list[tuple[float, str]]:
+    """A thousand partitions that move at once are one line, and a stormy run still shows its chart."""
+    lines: dict[float, list[str]] = {}
+    for when, words in changes:
+        lines.setdefault(round(when, 1), []).append(words)
+    shown = [(when, said[0] if len(said) == 1 else f"{len(said)} leaders change") for when, said in sorted(lines.items())]
+    return shown[:: max(1, -(-len(shown) // most))]

@@ -1,0 +1,188 @@
+"""The page's tables as plain strings: what was found, how it recovered, what was configured, what happened when."""
+
+import json
+import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from chaos.report.fold import Fold, fold
+from chaos.report.timeline import Clock
+from chaos.report.words import STAGES, gap_of, place, seconds
+from kernel.verdict import ANOMALIES
+
+MOST_EVENTS = 2000
+SECRET = re.compile(r"password|secret|jaas|credential|private", re.I)
+# What decides who leads, when, and what an acknowledgement is worth.
+MATTERS = re.compile(
+    r"min\.insync\.replicas|unclean\.leader|session\.timeout|heartbeat\.interval|replica\.(lag|fetch|socket)|replication\.factor"
+    r"|quorum\..*(timeout|backoff)|transaction\..*timeout|rebalance|leader\.imbalance|message\.timestamp\.type|cleanup\.policy"
+    r"|retention\.(ms|bytes)|flush\.(messages|ms)|process\.roles|group\.(consumer|protocol)|eligible"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    head: list[str]
+    rows: list[list[str]]
+    marks: list[str]  # per row: ok, bad, unsure or nothing
+
+
+def recovery(verdict: dict[str, Any]) -> Table:
+    rows = verdict.get("recovery") or []
+    stages = {key: word for key, word in STAGES.items() if any(row.get(key) is not None for row in rows)}
+    return Table(
+        ["fault", "partition", "of", "affected", "gap", "bound", *stages.values(), "within"],
+        [_recovered(row, stages) for row in rows],
+        [_mark(row.get("within")) for row in rows],
+    )
+
+
+def _recovered(row: dict[str, Any], stages: Iterable[str]) -> list[str]:
+    reached = [seconds(row.get(key)) for key in stages]
+    bound = "not judged" if row.get("bound_s") is None else seconds(row["bound_s"])
+    where = place(row.get("topic"), row.get("partition"))
+    kind = {"send": "sends", "poll": "reads"}.get(str(row.get("kind")), str(row.get("kind")))
+    return [
+        str(row.get("fault")),
+        where,
+        kind,
+        _yes(row.get("affected")),
+        gap_of(row),
+        bound,
+        *reached,
+        _yes(row.get("within")),
+    ]
+
+
+def expectations(verdict: dict[str, Any]) -> Table:
+    rows = verdict.get("expectations") or []
+    return Table(
+        ["expectation", "in words", "held"],
+        [
+            [str(row.get("name")), str(row.get("sentence") or ""), _yes(row.get("holds"), unsure="cannot be told")]
+            for row in rows
+        ],
+        [_mark(row.get("holds"), unsure="unsure") for row in rows],
+    )
+
+
+def contract(verdict: dict[str, Any]) -> Table:
+    rows = verdict.get("contract") or []
+    head = ["setting", "value", "promise", "observed"]
+    return Table(head, [[str(row.get(key, "")) for key in head] for row in rows], [""] * len(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """By anomaly: how many there are in all, what the name means, and those that are told one by one."""
+
+    name: str
+    count: int
+    meaning: str
+    permitted: bool
+    folds: list[Fold]
+
+
+def findings(verdict: dict[str, Any]) -> list[Findings]:
+    folds = fold(verdict.get("findings") or ())
+    counts = {name: int(count) for name, count in (verdict.get("counts") or {}).items() if count}
+    names = [*(name for name in ANOMALIES if name in counts), *(name for name in counts if name not in ANOMALIES)]
+    allowed = set(verdict.get("permitted") or ())
+    return [
+        Findings(name, counts[name], ANOMALIES.get(name, ""), name in allowed, [one for one in folds if one.name == name])
+        for name in names
+    ]
+
+
+def config(manifest: dict[str, Any]) -> Table:
+    """What matters for a trial, and whatever is not the same on all brokers; a secret's value is never shown."""
+    known = manifest.get("config") or {}
+    rows = _per_node("broker", known.get("brokers") or {})
+    for topic, settings in (known.get("topics") or {}).items():
+        given = ((manifest.get("topics") or {}).get(topic) or {}).get("config") or {}
+        rows += [
+            [f"topic {topic}", key, _value(key, value)]
+            for key, value in sorted(settings.items())
+            if key in given or MATTERS.search(key)
+        ]
+    return Table(["of", "setting", "value"], rows, [""] * len(rows))
+
+
+def _per_node(noun: str, nodes: dict[str, dict[str, Any]]) -> list[list[str]]:
+    rows = []
+    for key in sorted({key for settings in nodes.values() for key in settings}):
+        values = {node: _value(key, settings.get(key)) for node, settings in nodes.items()}
+        if len(set(values.values())) > 1:
+            rows += [[f"{noun} {node}", key, value] for node, value in values.items()]
+        elif MATTERS.search(key):
+            rows.append([f"every {noun}", key, next(iter(values.values()))])
+    return rows
+
+
+def clients(manifest: dict[str, Any]) -> Table:
+    known = {name: facts for name, facts in (manifest.get("clients") or {}).items() if isinstance(facts, dict)}
+    rows = [
+        [str(name), "  ".join(f"{key}={_value(key, value)}" for key, value in facts.items())]
+        for name, facts in known.items()
+    ]
+    return Table(["client", "settings"], rows, [""] * len(rows))
+
+
+def schedule(manifest: dict[str, Any]) -> Table:
+    steps = manifest.get("schedule") or []
+    rows = [[str(number), _compact(step)] for number, step in enumerate(steps, 1)]
+    return Table(["step", "what"], rows, [""] * len(rows))
+
+
+def events(told: list[dict[str, Any]], clock: Clock) -> Table:
+    rows = [
+        [f"{clock.seconds(event['t_ns']):.3f} s", str(event["event"]), _facts(event)] for event in islice(told, MOST_EVENTS)
+    ]
+    return Table(["at", "event", "facts"], rows, [""] * len(rows))
+
+
+def again(path: Path, manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """What to type to judge the same evidence once more, and to break a new cluster the same way."""
+    where = shlex.quote(str(path))
+    options = "".join(_option(name, value) for name, value in (manifest.get("options") or {}).items())
+    seed = "" if manifest.get("seed") is None or "--seed" in options else f" --seed {shlex.quote(str(manifest['seed']))}"
+    file = path / "schedule.json" if (path / "schedule.json").exists() else path
+    scenario = shlex.quote(str(manifest.get("scenario", "SCENARIO")))
+    return [
+        ("Judge it again", f"kafka-trial check {where}"),
+        ("Run it again", f"kafka-trial run {scenario}{options}{seed} --replay {shlex.quote(str(file))}"),
+    ]
+
+
+def _option(name: str, value: object) -> str:
+    if value is None or value is False or value == [] or name == "replay":
+        return ""
+    flag = f" --{name.replace('_', '-')}"
+    words = value if isinstance(value, list) else [value]
+    return flag if value is True else "".join(f"{flag} {shlex.quote(str(word))}" for word in words)
+
+
+def _facts(event: dict[str, Any]) -> str:
+    return "  ".join(f"{key}={_compact(value)}" for key, value in event.items() if key not in ("t_ns", "event"))
+
+
+def _compact(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _value(key: str, value: object) -> str:
+    if SECRET.search(key) and value is not None:
+        return "(hidden)"
+    return "–" if value is None else _compact(value)
+
+
+def _yes(value: object, *, unsure: str = "–") -> str:
+    return {True: "yes", False: "no"}.get(value, unsure) if isinstance(value, bool) else unsure
+
+
+def _mark(value: object, *, unsure: str = "") -> str:
+    return {True: "ok", False: "bad"}.get(value, unsure) if isinstance(value, bool) else unsure
