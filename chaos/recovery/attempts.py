@@ -58,7 +58,7 @@ def sends(track: Track) -> Attempts:
     start, known = track.sent_ns, track.acked_ns >= 0
     answered = np.maximum(track.acked_ns, start)
     ok = track.sent_ok & known
-    success = np.unique(answered[ok])
+    success = _distinct(answered[ok])
     stop = np.where(known, answered, _at(success, np.searchsorted(success, start, "right")))
     return _attempts(start, stop, success, failed=answered[known & ~ok], served=(start[ok], answered[ok]))
 
@@ -78,12 +78,19 @@ def polls(track: Track) -> Attempts:
     stop = np.where(unread, _passed(track.sent_ns, read_at, start), at)
     waited = stop > start  # a reader may be faster than the acknowledgement; then nobody ever waited
     served = (start[~unread], np.maximum(at, start)[~unread])
-    return _attempts(start[waited], stop[waited], np.unique(first), failed=first[:0], served=served)
+    return _attempts(start[waited], stop[waited], _distinct(first), failed=first[:0], served=served)
 
 
 def _attempts(start: Times, stop: Times, success: Times, *, failed: Times, served: tuple[Times, Times]) -> Attempts:
     served_from, served_at = _earliest_from(*served)
-    return Attempts(np.sort(start), np.sort(np.maximum(stop, start)), success, np.sort(failed), served_from, served_at)
+    ended = np.sort(np.maximum(stop, start), kind="stable")
+    return Attempts(np.sort(start, kind="stable"), ended, success, np.sort(failed), served_from, served_at)
+
+
+def _distinct(moments: Times) -> Times:
+    """Sorted, no moment twice. Much faster than np.unique, which hashes what is nearly in order already."""
+    ordered = np.sort(moments, kind="stable")
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def _first_reads(track: Track) -> tuple[Times, Times]:
