@@ -19,13 +19,22 @@ def live_brokers(address: ClusterAddress) -> frozenset[int]:
         return frozenset()
 
 
-def create_topic(address: ClusterAddress, topic: str, partitions: int, replication: int, config: dict[str, str]) -> bool:
+def create_topic(
+    address: ClusterAddress,
+    topic: str,
+    partitions: int,
+    replication: int,
+    config: dict[str, str],
+    assignment: list[list[int]] | None = None,
+) -> bool:
     """Whether it was created; False if a topic of that name is there already."""
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import NewTopic
 
     admin = _admin(address)  # kept in a name: a client that is collected ends its own calls
-    new = NewTopic(topic, num_partitions=partitions, replication_factor=replication, config=config)
+    # librdkafka takes either a replication factor or an assignment; -1 stands for "see the other".
+    how = {"replica_assignment": assignment} if assignment else {"replication_factor": replication}
+    new = NewTopic(topic, num_partitions=partitions, config=config, **how)
     try:
         admin.create_topics([new], operation_timeout=TIMEOUT, request_timeout=TIMEOUT)[topic].result()
     except KafkaException as error:
@@ -46,6 +55,68 @@ def describe_configs(address: ClusterAddress, kind: str, name: str) -> dict[str,
     except KafkaException as error:
         raise NotReady(f"the configuration of {kind} {name} could not be read: {error.args[0].str()}") from error
     return {key: entry.value for key, entry in sorted(entries.items()) if entry.value is not None}
+
+
+def alter_topic(address: ClusterAddress, topic: str, config: dict[str, str]) -> None:
+    from confluent_kafka import KafkaException
+    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
+
+    admin = _admin(address)
+    changes = [ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in config.items()]
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
+    try:
+        admin.incremental_alter_configs([resource], request_timeout=TIMEOUT)[resource].result()
+    except KafkaException as error:
+        raise UsageError(f"topic {topic!r} could not be changed to {config}: {error.args[0].str()}", topic=topic) from error
+
+
+def delete_topics(address: ClusterAddress, topics: list[str]) -> None:
+    from confluent_kafka import KafkaError, KafkaException
+
+    admin = _admin(address)
+    for topic, done in (admin.delete_topics(topics, operation_timeout=TIMEOUT) if topics else {}).items():
+        try:
+            done.result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise SuiteError(f"topic {topic!r} could not be deleted: {error.args[0].str()}", topic=topic) from error
+
+
+def elect_leader(address: ClusterAddress, topic: str, partition: int, *, unclean: bool) -> str | None:
+    """What an operator's election ended in: the name of its error, or None if there was none."""
+    from confluent_kafka import ElectionType, KafkaException, TopicPartition
+
+    admin = _admin(address)
+    where = TopicPartition(topic, partition)
+    try:  # without a timeout: confluent-kafka 2.16 refuses every one that is given
+        answer = admin.elect_leaders(ElectionType.UNCLEAN if unclean else ElectionType.PREFERRED, [where]).result()
+    except KafkaException as error:
+        return str(error.args[0].name())
+    trouble = answer.get(where)
+    return str(trouble.args[0].name()) if trouble is not None else None
+
+
+def describe_group(address: ClusterAddress, group: str) -> tuple[str, int]:
+    """A consumer group's state in Kafka's words, and how many members it has."""
+    from confluent_kafka import KafkaException
+
+    admin = _admin(address)
+    try:
+        answer = admin.describe_consumer_groups([group], request_timeout=5)[group].result()
+    except KafkaException as error:
+        raise NotReady(f"group {group!r} could not be described: {error.args[0].str()}") from error
+    return str(answer.state.name), len(answer.members)
+
+
+def committed_offsets(address: ClusterAddress, group: str) -> dict[tuple[str, int], int]:
+    from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
+
+    admin = _admin(address)
+    try:
+        answer = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result()
+    except KafkaException as error:
+        raise NotReady(f"the offsets of group {group!r} could not be read: {error.args[0].str()}") from error
+    return {(where.topic, where.partition): where.offset for where in answer.topic_partitions if where.offset >= 0}
 
 
 def set_password(address: ClusterAddress, user: str, password: str) -> None:

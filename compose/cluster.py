@@ -6,7 +6,7 @@ and waits for states. `with` starts it and always cleans up.
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
@@ -282,16 +282,26 @@ class Cluster:
         return describe_configs(self.direct_address, "topic", topic)
 
     def create_topic(
-        self, topic: str, *, partitions: int = 1, replication: int | None = None, config: Mapping[str, str] | None = None
+        self,
+        topic: str,
+        *,
+        partitions: int = 1,
+        replication: int | None = None,
+        config: Mapping[str, str] | None = None,
+        assignment: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Create a topic and wait until each of its partitions is led and fully replicated."""
+        """Create a topic and wait until each of its partitions is led and fully replicated. An `assignment` names the
+        replicas of each partition, the preferred leader first, and then decides partitions and replication too."""
         from compose.admin import create_topic
 
+        chosen = [list(replicas) for replicas in assignment] if assignment else None
+        if chosen:
+            partitions, replication = len(chosen), len(chosen[0])
         copies = replication if replication is not None else min(3, len(self.brokers))
         if copies > len(self.brokers):
             raise UsageError(f"replication {copies} of {topic!r} is more than the {self._brokers_in_words()}: use fewer.")
         wanted = {key: str(value) for key, value in (config or {}).items()}
-        if not create_topic(self.direct_address, topic, partitions, copies, wanted):
+        if not create_topic(self.direct_address, topic, partitions, copies, wanted, chosen):
             self._same_topic(topic, partitions, copies, wanted)
         self.wait_replicated(topic, partitions=partitions)
 
@@ -302,6 +312,40 @@ class Cluster:
         asked = {"partitions": partitions, "replication": copies, **config}
         if found != asked:
             raise UsageError(f"topic {topic!r} exists with {found}, not with {asked}: use another name, or delete it first.")
+
+    def alter_topic(self, topic: str, config: Mapping[str, str]) -> None:
+        """Change a topic's configuration while it is in use."""
+        from compose.admin import alter_topic
+
+        alter_topic(self.direct_address, topic, {key: str(value) for key, value in config.items()})
+
+    def delete_topics(self, *topics: str) -> None:
+        """Delete topics that exist; those that do not are passed over."""
+        from compose.admin import delete_topics
+
+        delete_topics(self.direct_address, list(topics))
+
+    def elect(self, topic: str, partition: int = 0, *, unclean: bool = False) -> str | None:
+        """An operator's election: of the preferred leader, or of anybody who is there. Returns the error's name, if any."""
+        from compose.admin import elect_leader
+
+        return elect_leader(self.direct_address, topic, partition, unclean=unclean)
+
+    def group(self, group: str) -> tuple[str, int]:
+        """State and number of members of a consumer group."""
+        from compose.admin import describe_group
+
+        return describe_group(self.direct_address, group)
+
+    def committed(self, group: str) -> dict[tuple[str, int], int]:
+        """What a consumer group has committed, by partition."""
+        from compose.admin import committed_offsets
+
+        return committed_offsets(self.direct_address, group)
+
+    def observer(self) -> ClusterView:
+        """Another pair of eyes, for a thread of its own; to be closed by whoever asked for it."""
+        return ClusterView(self._direct_addresses)
 
     def create_user(self, user: str, password: str) -> ClusterAddress:
         """Make a SCRAM user known to a sasl_ssl cluster, or change its password."""

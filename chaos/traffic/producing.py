@@ -14,12 +14,12 @@ from typing import Any
 from chaos.evidence.announcement import Announcement
 from chaos.evidence.ledger_writer import LedgerWriter
 from chaos.traffic.deliveries import Deliveries, Sent
+from chaos.traffic.flat_out import BATCH, FlatOut
 from chaos.traffic.outcomes import outcome_of_commit, outcome_of_request
 from chaos.traffic.pacing import Pace
-from chaos.traffic.plans import SMALLEST, ProducerPlan
+from chaos.traffic.plans import ProducerPlan
 from kernel.ledger import Kind, Outcome
 
-BATCH = 500  # records handed over at once when there is no pace to keep
 ACCOUNT_EVERY = 0.1  # seconds
 PATIENCE = 60.0  # seconds for a call of the transactional API, and for answers beyond what the client itself waits
 
@@ -44,10 +44,12 @@ class Producing:
         self._producer = Producer(config | self._settings)
         if plan.transaction:
             self._producer.init_transactions(PATIENCE)
-        self._targets = cycle([(topic, p) for topic, partitions in plan.topics.items() for p in range(partitions)])
+        targets = [(topic, p) for topic, partitions in plan.topics.items() for p in range(partitions)]
+        self._targets = cycle(targets)
         self._sizes = random.Random(plan.seed)
         self._deliveries = Deliveries()
         self._next, self._op, self._sent = first, 0, 0
+        self._flat_out = FlatOut(self._producer, targets, first, plan.size) if _plain(plan) else None
         self._txn: str | None = None
         self._txns = 0
         self._account_at = 0.0
@@ -64,17 +66,23 @@ class Producing:
                 self._producer.poll(0.02)
             elif pace:
                 self._paced(pace)
+            elif self._flat_out:
+                self._promise.up_to(self._flat_out.next + BATCH)
+                self._flat_out.send()
             else:
-                self._flat_out()
+                self._unpaced()
             self._account(report)
         self._close(report)
 
     def status(self) -> dict[str, Any]:
-        done = self._deliveries
+        done, fast = self._deliveries, self._flat_out
+        counts = fast.acked_by_partition() if fast else done.acked
         acked: dict[str, dict[str, int]] = {topic: {} for topic in self.plan.topics}
-        for (topic, partition), count in done.acked.items():
+        for (topic, partition), count in counts.items():
             acked[topic][str(partition)] = count
-        return {"sent": self._sent, "open": len(done.open), **done.outcomes, "acked": acked, "errors": dict(done.errors)}
+        sent, open_ = (fast.sent, fast.open) if fast else (self._sent, len(done.open))
+        outcomes = {**done.outcomes, "ok": sum(counts.values())}
+        return {"sent": sent, "open": open_, **outcomes, "acked": acked, "errors": dict(done.errors)}
 
     @property
     def _spent(self) -> bool:
@@ -86,15 +94,31 @@ class Producing:
                 self._send(pace.take())
         self._producer.poll(min(0.02, pace.wait_s(time.monotonic_ns())))
 
+    def _unpaced(self) -> None:
+        for _ in range(BATCH):
+            if not self._spent:
+                self._send(None)
+        self._producer.poll(0)
+
     def _account(self, report: Callable[[dict[str, Any]], None]) -> None:
         now = time.monotonic()
-        if now < self._account_at and len(self._deliveries) < 50_000:
+        if now < self._account_at:
             return
         self._account_at = now + ACCOUNT_EVERY
-        self._ledger.rows(*self._deliveries.columns())
+        self._write_down()
         if self._ledger.due:
             self._ledger.flush()
         report(self.status())
+
+    def _write_down(self) -> None:
+        """Everything whose outcome became known since the last time."""
+        self._ledger.rows(*self._deliveries.columns())
+        if fast := self._flat_out:
+            self._ledger.rows(*fast.columns())
+            for row in fast.failures():
+                self._deliveries.outcomes[row["outcome"]] += 1
+                self._deliveries.errors[row["error"]] += 1
+                self._ledger.row(**row)
 
     def _close(self, report: Callable[[dict[str, Any]], None]) -> None:
         from confluent_kafka import KafkaException
@@ -102,9 +126,11 @@ class Producing:
         self._end_transaction()
         with suppress(KafkaException):  # a producer that failed for good has no more answers: what is open stays unknown
             self._producer.flush(float(str(self._settings.get("message.timeout.ms", 300_000))) / 1000 + PATIENCE)
-        self._ledger.rows(*self._deliveries.columns())
+        self._write_down()
         for value, sent in self._deliveries.open.items():
             self._row(Kind.SEND, sent, Outcome.INFO, "_DESTROY", value=value, completed_ns=None)
+        for row in self._flat_out.unknown() if self._flat_out else ():
+            self._ledger.row(**row)
         self._ledger.close()
         self._promise.kept()
         report(self.status())
@@ -139,26 +165,6 @@ class Producing:
                 sent = self._deliveries.open.pop(value)
                 self._row(Kind.SEND, sent, Outcome.FAIL, name, value=value, topic=topic, partition=how.get("partition"))
                 return
-
-    def _flat_out(self) -> None:
-        """As fast as it goes: many records in one call, to one partition at a time, where nothing forbids it."""
-        if self.plan.transaction or self.plan.keys or self.plan.records:
-            for _ in range(BATCH):
-                if not self._spent:
-                    self._send(None)
-            self._producer.poll(0)
-            return
-        topic, partition = next(self._targets)
-        values = range(self._next, self._next + BATCH)
-        self._promise.up_to(values.stop)
-        now, op = time.monotonic_ns(), self._op + 1
-        self._next, self._op, self._sent = values.stop, self._op + BATCH, self._sent + BATCH
-        self._deliveries.open.update((value, Sent(op + i, now, None, None)) for i, value in enumerate(values))
-        left = [{"value": self._payload(value)} for value in values]
-        while left:
-            self._producer.produce_batch(topic, left, partition=partition, on_delivery=self._deliveries.delivered)
-            left = [{"value": message["value"]} for message in left if "_error" in message]
-            self._producer.poll(0.01 if left else 0)  # what is left did not fit into its queue
 
     def _payload(self, value: int) -> bytes:
         size = self.plan.size if self.plan.size_max is None else self._sizes.randint(self.plan.size, self.plan.size_max)
@@ -209,5 +215,10 @@ class Producing:
 
 
 def _name_of(error: Exception) -> str:
-    first = error.args[0] if error.args else None
+    first: Any = error.args[0] if error.args else ""
     return str(first.name()) if hasattr(first, "name") else "_INVALID_ARG"
+
+
+def _plain(plan: ProducerPlan) -> bool:
+    """Whether records can go in batches of one partition each."""
+    return not (plan.rate or plan.transaction or plan.keys or plan.records or plan.size_max)

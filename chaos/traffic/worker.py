@@ -10,6 +10,7 @@ import queue
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +58,8 @@ def _listen(orders: "queue.SimpleQueue[str]") -> None:
 
 
 def _report(facts: dict[str, Any]) -> None:
-    try:
+    with suppress(BrokenPipeError):  # nobody listens any more; the ledger still matters
         os.write(1, (json.dumps(facts) + "\n").encode())
-    except BrokenPipeError:  # nobody listens any more; the ledger still matters
-        pass
 
 
 if __name__ == "__main__":

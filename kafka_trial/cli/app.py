@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import kafka_trial
-from kafka_trial.cli import demo, doctor, down, fetch, status, up
+from kafka_trial.cli import demo, doctor, down, fetch, run, status, up
 from kafka_trial.cli.screen import complain
 from kernel.errors import SuiteError
 
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, up, status, down, doctor, fetch):
+for module in (demo, run, up, status, down, doctor, fetch):
     app.command(help=module.__doc__)(getattr(module, module.__name__.rpartition(".")[2]))
 
 

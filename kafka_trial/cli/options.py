@@ -1,5 +1,6 @@
 """Options that several commands share, so that they are spelled and explained the same everywhere."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,4 +13,8 @@ Kafka = Annotated[
 Brokers = Annotated[int, typer.Option("--brokers", help=f"How many brokers, 1 to {MOST_BROKERS}.")]
 Provider = Annotated[str, typer.Option("--provider", metavar="NAME", help=f"Where brokers run: {', '.join(PROVIDERS)}.")]
 Security = Annotated[str, typer.Option("--security", metavar="NAME", help=f"How clients get in: {', '.join(SECURITY)}.")]
+Settings = Annotated[
+    str, typer.Option("--settings", metavar="NAME", help="quick: short timeouts; default: Kafka's own. Bounds follow either.")
+]
+Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders are kept.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]

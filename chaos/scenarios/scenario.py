@@ -1,0 +1,66 @@
+"""What a scenario is: a name, a promise, what it does, its options, and the twin that must fail."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chaos.trial import Trial
+from kernel.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something about a scenario that can be chosen."""
+
+    default: str
+    choices: tuple[str, ...] = ()  # empty: a whole number
+    help: str = ""
+    least: int = 1
+
+    def check(self, name: str, value: str) -> str:
+        if self.choices:
+            if value not in self.choices:
+                raise UsageError(f"{name} {value!r} is not known: choose one of {', '.join(self.choices)}.")
+        elif not value.isdecimal() or int(value) < self.least:
+            raise UsageError(f"{name} {value!r} is not a number from {self.least} on: give one.")
+        return value
+
+
+ACKS = Option("all", ("all", "1", "0"), "acknowledgements a producer waits for")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    name: str
+    promise: str  # one line: what is done and what must come of it
+    act: Callable[[Trial], None]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    brokers: int = 3
+    least_brokers: int = 3
+    controllers: int | None = None
+    config: Mapping[str, str] = field(default_factory=dict)  # of brokers, beyond the settings
+    twin: Mapping[str, str] = field(default_factory=dict)  # the options under which it must fail
+    twin_finds: str = ""  # and what exactly it then finds
+
+    def chosen(self, given: Mapping[str, str]) -> dict[str, str]:
+        """All options, those that were given checked, the others by default."""
+        unknown = sorted(given.keys() - self.options.keys())
+        if unknown:
+            known = ", ".join(self.options) or "none"
+            raise UsageError(f"option {unknown[0]!r} is not one of {self.name}: it has {known}.", option=unknown[0])
+        chosen = {name: option.check(name, given.get(name, option.default)) for name, option in self.options.items()}
+        return chosen
+
+    def cluster(self, brokers: int | None) -> dict[str, Any]:
+        """The cluster it wants, as a ClusterSpec takes it."""
+        count = self.brokers if brokers is None else brokers
+        if count < self.least_brokers:
+            raise UsageError(
+                f"{self.name} needs at least {self.least_brokers} brokers, not {count}: {_why(self.least_brokers)}.",
+                brokers=count,
+            )
+        return {"brokers": count, "controllers": self.controllers, "config": dict(self.config)}
+
+
+def _why(least: int) -> str:
+    return "every partition has three replicas" if least == 3 else "with fewer there is nobody to take over"

@@ -1,0 +1,249 @@
+"""One trial, as a scenario sees it: a cluster, traffic, faults that must bite, and expectations that go on record.
+
+A scenario says what to do; everything it does here leaves a trace in the run folder, from which alone the verdict is
+made. So a verdict can be made again, by another engine or years later.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from chaos.bounds import Bound
+from chaos.evidence.events import EventLog
+from chaos.evidence.folder import RunFolder
+from chaos.faults.catalogue import to_json
+from chaos.faults.fault import Fault
+from chaos.health import clauses, wait_healthy
+from chaos.schedule import Schedule
+from chaos.settings import Settings
+from chaos.traffic.client import Client
+from chaos.traffic.plans import ConsumerPlan, DrainPlan, ProducerPlan
+from chaos.traffic.traffic import Traffic, Where
+from compose.cluster import Cluster
+from kernel.cluster import PartitionState
+from kernel.errors import NotReady
+from kernel.waiting import wait_until
+
+T = TypeVar("T")
+Say = Callable[[str], None]
+
+
+class TrialOver(Exception):
+    """The rest of the scenario makes no sense any more; what is on record decides."""
+
+
+class Trial:
+    def __init__(
+        self,
+        cluster: Cluster,
+        folder: RunFolder,
+        events: EventLog,
+        *,
+        run_id: str,
+        options: Mapping[str, str],
+        settings: Settings,
+        seed: int,
+        suffix: str = "",
+        replayed: Schedule | None = None,
+        say: Say = lambda _: None,
+    ) -> None:
+        self.cluster, self.folder, self.events = cluster, folder, events
+        self.options, self.settings, self.seed, self.say = dict(options), settings, seed, say
+        self.chance = random.Random(seed)
+        self.traffic = Traffic(folder, run_id, cluster.address.librdkafka() | dict(settings.clients))
+        self.topics: dict[str, dict[str, Any]] = {}
+        self.groups: dict[str, int] = {}
+        self.schedule: list[dict[str, Any]] = []
+        self.replayed = replayed
+        self.exposed: list[int] = []  # values that the schedule puts at risk on purpose
+        self.began_ns = time.monotonic_ns()
+        self._suffix = suffix  # on a shared cluster, so that every run has topics and groups of its own
+        self._faults = 0
+
+    # ---- the stage --------------------------------------------------------------------------------------------
+
+    def phase(self, name: str, words: str = "") -> None:
+        self.events.write("phase", phase=name)
+        if words:
+            self.say(words)
+
+    def topic(
+        self,
+        name: str,
+        *,
+        partitions: int = 3,
+        replication: int | None = None,
+        assignment: Sequence[Sequence[int]] | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> str:
+        """Create a topic for this run, min.insync.replicas 2 unless said otherwise; returns the name it really has."""
+        real = name + self._suffix
+        copies = len(assignment[0]) if assignment else replication or min(3, len(self.cluster.brokers))
+        settings = {"min.insync.replicas": str(min(2, copies)), **(config or {})}
+        self.cluster.create_topic(
+            real, partitions=partitions, replication=replication, assignment=assignment, config=settings
+        )
+        count = len(assignment) if assignment else partitions
+        self.topics[real] = {"partitions": count, "replication": copies, "config": settings}
+        return real
+
+    def spread(self, partitions: int, *, first: int, avoid: Iterable[int] = (), replication: int = 3) -> list[list[int]]:
+        """An assignment whose first partition is led by `first`, the others by the next brokers in turn."""
+        others = [broker for broker in self.cluster.brokers if broker not in (first, *avoid)]
+        ring = [first, *others]
+        return [[ring[(lead + i) % len(ring)] for i in range(min(replication, len(ring)))] for lead in range(partitions)]
+
+    def producer(self, name: str, *topics: str, **plan: Any) -> Client:
+        wanted = ProducerPlan(topics=self._partitions(topics), seed=self.seed, **plan)
+        return self.traffic.start(name, wanted, wait=False)
+
+    def consumer(self, name: str, *topics: str, **plan: Any) -> Client:
+        config = dict(plan.pop("config", {}))
+        if plan.get("mode", "subscribe") == "subscribe":
+            group = plan["group"] = plan.get("group", "trial") + self._suffix
+            if plan.get("protocol", "classic") == "classic":
+                config = {**self.settings.classic, **config}
+            self.groups[group] = self.groups.get(group, 0) + 1
+        else:
+            plan.setdefault("group", f"reader{self._suffix}")
+        wanted = ConsumerPlan(topics=self._partitions(topics), config=config, **plan)
+        return self.traffic.start(name, wanted, wait=False)
+
+    def group(self, name: str = "trial") -> str:
+        return name + self._suffix
+
+    def _partitions(self, topics: Sequence[str]) -> dict[str, int]:
+        return {topic: self.topics[topic]["partitions"] for topic in topics or self.topics}
+
+    def counts_in_words(self) -> str:
+        acked, read = sum(self.traffic.acked().values()), sum(self.traffic.read().values())
+        unknown = self.traffic.count("info") + self.traffic.count("fail")
+        return f"{acked:,} acknowledged, {read:,} read" + (f", {unknown:,} not acknowledged" if unknown else "")
+
+    # ---- states -----------------------------------------------------------------------------------------------
+
+    def warm_up(self) -> None:
+        """Every client is up, and every partition has seen acknowledgements and reads."""
+        self.phase("warm-up", "warming up")
+        for client in self.traffic.clients:
+            client.wait_ready()
+        self.traffic.wait_for(acks=10, reads=10 if self.reading else 0, timeout=90)
+
+    def steady(self, words: str = "steady traffic") -> None:
+        self.phase("steady", words)
+        end = time.monotonic() + self.settings.steady_s
+        self.traffic.wait_for(acks=10, reads=10 if self.reading else 0, timeout=90)
+        time.sleep(max(0.0, end - time.monotonic()))  # a stretch of undisturbed traffic is what is asked for
+
+    @property
+    def reading(self) -> bool:
+        return any(isinstance(client.plan, ConsumerPlan) for client in self.traffic.clients)
+
+    def healthy(self, phase: str = "healthy", *, timeout: float = 120, canary: bool = True) -> None:
+        """Every clause of health, held for a while. Again after a fault: that the cluster came back is part of the promise."""
+        self.phase(phase, "waiting for a healthy cluster")
+        known = clauses(self.cluster, brokers=frozenset(self.cluster.brokers), groups=self.groups)
+        try:
+            wait_healthy(known, self._told, hold_s=self.settings.hold_s, timeout=timeout)
+            if canary and any(isinstance(c.plan, ProducerPlan) and c.running for c in self.traffic.clients):
+                self.traffic.wait_for(acks=1, reads=1 if self.reading else 0, timeout=timeout)
+                self._told("a record written and read on every partition", True)
+        except NotReady as trouble:
+            self.expect(phase, False, f"The cluster is not healthy: {trouble.message}")
+            raise TrialOver from trouble
+
+    def _told(self, clause: str, holds: bool) -> None:
+        self.events.write("health", clause=clause, holds=holds)
+
+    def wait(
+        self, name: str, look: Callable[[], T], good: Callable[[T], bool], *, what: str, timeout: float, every: float = 0.05
+    ) -> T:
+        """Wait for something Kafka promises. If it does not come, that is a finding, and the scenario ends here."""
+        try:
+            return wait_until(look, good, what=what, timeout=timeout, every=every)
+        except NotReady as trouble:
+            self.expect(name, False, trouble.message)
+            raise TrialOver from trouble
+
+    def partition(self, topic: str, partition: int = 0) -> PartitionState:
+        return self.cluster.partition(topic, partition)
+
+    def partitions_with(self, *brokers: int) -> list[Where]:
+        """The partitions of this run that have a replica on one of these brokers."""
+        states = self.cluster.view.partitions(*self.topics)
+        return [(state.topic, state.partition) for state in states if set(state.replicas) & set(brokers)]
+
+    # ---- faults -----------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def inject(
+        self,
+        fault: Fault,
+        *,
+        affected: Iterable[Where] | None = None,
+        bounds: Mapping[str, Bound] | None = None,
+        role: str = "",
+    ) -> Iterator[str]:
+        """Apply a fault, prove that it bites, and heal it whatever happens inside. Yields its id."""
+        self._faults += 1
+        name = f"f{self._faults}"
+        self.phase("inject", fault.sentence + (f", {role}" if role else ""))
+        began = time.monotonic_ns()
+        step = {"at_s": round((began - self.began_ns) / 1e9, 3), "hold_s": 0.0, **to_json(fault)}
+        self.schedule.append(step)
+        self.events.write("fault", t_ns=began, id=name, **self._facts(fault, affected, bounds))
+        try:
+            with fault.applied(self):
+                self._prove(fault, name)
+                self.phase("hold")
+                yield name
+                self.phase("heal", "healing")
+        finally:
+            step["hold_s"] = round((time.monotonic_ns() - began) / 1e9, 3)
+            self.events.write("heal", id=name)
+
+    def _prove(self, fault: Fault, name: str) -> None:
+        try:
+            seen = fault.bite(self)
+        except NotReady as trouble:
+            self.events.write("no-bite", id=name, sentence=trouble.message)
+            self.say(f"it did not bite: {trouble.message}")
+            raise TrialOver from trouble
+        self.events.write("bite", id=name, sentence=seen)
+        self.say(f"it bites: {seen}")
+
+    def _facts(
+        self, fault: Fault, affected: Iterable[Where] | None, bounds: Mapping[str, Bound] | None
+    ) -> dict[str, Any]:
+        facts: dict[str, Any] = {"fault": fault.kind, "sentence": fault.sentence, "affected": None}
+        if affected is not None:
+            facts["affected"] = [list(where) for where in affected]
+            facts["noise_s"] = self.settings.noise_s
+        if bounds:
+            facts["bounds"] = {kind: round(bound.seconds, 3) for kind, bound in bounds.items()}
+            facts["bounds"]["why"] = "; ".join(f"{kind}: {bound.why}" for kind, bound in bounds.items())
+        return facts
+
+    # ---- what goes on record ----------------------------------------------------------------------------------
+
+    def expect(self, name: str, holds: bool | None, sentence: str) -> None:
+        """A check of the scenario's own. False fails the run, None leaves it open."""
+        self.events.write("expectation", name=name, holds=holds, sentence=sentence)
+        self.say(f"{'as expected' if holds else 'NOT as expected' if holds is False else 'cannot be told'}: {sentence}")
+
+    # ---- the end ----------------------------------------------------------------------------------------------
+
+    def wind_down(self) -> None:
+        """Clients finish what they are at, then everything is read back over connections that no fault touches."""
+        self.phase("drain", "reading everything back")
+        self.traffic.stop_producers()
+        if self.reading:
+            try:
+                self.traffic.wait_caught_up(timeout=30)
+            except NotReady as trouble:  # the drain will tell what is there; the readers did not get to see all of it
+                self.events.write("not-caught-up", sentence=trouble.message)
+        self.traffic.stop_consumers()
+        if self.topics:
+            self.traffic.drain(DrainPlan(topics=self._partitions(())), self.cluster.direct_address.librdkafka())

@@ -1,0 +1,149 @@
+"""Run scenarios to their verdict: break a cluster on purpose, and say whether it kept its promise."""
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from compose.spec import DEFAULT_KAFKA
+from kafka_trial.cli.options import AsJson, Kafka, Provider, Runs, Security, Settings
+from kafka_trial.cli.screen import live, out
+from kernel.errors import UsageError
+
+
+def run(
+    scenarios: Annotated[list[str] | None, typer.Argument(metavar="SCENARIO...", help="What to run; see --list.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the scenarios, their options and their twins.")] = False,
+    acks: Annotated[str | None, typer.Option("--acks", help="Short for --option acks=...")] = None,
+    option: Annotated[
+        list[str] | None, typer.Option("--option", "-o", metavar="NAME=VALUE", help="An option of the scenario; see --list.")
+    ] = None,
+    twin: Annotated[bool, typer.Option("--twin", help="With the options under which the scenario must fail.")] = False,
+    settings: Settings = "quick",
+    seed: Annotated[int | None, typer.Option("--seed", help="For whatever is left to chance. Default: a new one.")] = None,
+    brokers: Annotated[int | None, typer.Option("--brokers", help="How many brokers. Default: what the scenario needs.")] = None,
+    kafka: Kafka = DEFAULT_KAFKA,
+    provider: Provider = "auto",
+    security: Security = "plaintext",
+    runs: Runs = Path("runs"),
+    permit: Annotated[
+        str, typer.Option("--permit", metavar="ANOMALY,...", help="Anomalies that are accepted knowingly.")
+    ] = "",
+    replay: Annotated[
+        Path | None, typer.Option("--replay", metavar="FILE", help="Repeat the schedule.json of an earlier run (storm).")
+    ] = None,
+    junit: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdicts as JUnit XML.")] = None,
+    markdown: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Add a summary. Default: $GITHUB_STEP_SUMMARY.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    from chaos.run import Wishes, plan
+    from chaos.scenarios import scenario_named
+    from chaos.schedule import Schedule
+
+    if show_list:
+        return _list(as_json)
+    if not scenarios:
+        raise UsageError("no scenario was named: say which, or see them all with --list.")
+    given = _options(option or [], acks)
+    wishes = [
+        Wishes(
+            scenario=name,
+            options={**(scenario_named(name).twin if twin else {}), **given},
+            settings=settings,
+            seed=seed,
+            brokers=brokers,
+            kafka=kafka,
+            provider=provider,
+            security=security,
+            runs=runs,
+            permitted=tuple(filter(None, permit.split(","))),
+            schedule=Schedule.load(replay) if replay else None,
+        )
+        for name in scenarios
+    ]
+    for wish in wishes:
+        plan(wish)  # all of them are checked before the first is started
+    _run_all(wishes, junit, markdown or _step_summary(), as_json)
+    return None
+
+
+def _run_all(wishes: list[Any], junit: Path | None, markdown: Path | None, as_json: bool) -> None:
+    from chaos.report.block import verdict_block
+    from chaos.report.junit import junit_xml
+    from chaos.report.markdown import markdown_summary
+    from chaos.run import run as run_scenario
+    from kernel.verdict import Verdict
+
+    verdicts: list[dict[str, Any]] = []
+    for wish in wishes:
+        with live(quiet=as_json) as (say, watch):
+            folder, verdict = run_scenario(wish, say=say, watch=watch)
+        verdicts.append(verdict)
+        if as_json:
+            print(json.dumps({"folder": str(folder.path), **verdict}))
+        else:
+            _print_block(verdict_block(verdict, folder.manifest()), str(verdict["verdict"]))
+            out.print(f"{'':9}report  {folder.report}", markup=False)
+    if junit:
+        junit.write_text(junit_xml(verdicts))
+    if markdown:
+        with markdown.open("a") as page:
+            page.write(markdown_summary(verdicts))
+    raise typer.Exit(Verdict.worst(Verdict(verdict["verdict"]) for verdict in verdicts).exit_code)
+
+
+def _print_block(block: str, verdict: str) -> None:
+    colour = {"PASS": "green", "FAIL": "red"}.get(verdict, "yellow")
+    first, _, rest = block.partition("\n")
+    out.print()
+    out.print(first, style=f"bold {colour}", markup=False)
+    if rest:
+        out.print(rest, markup=False)
+
+
+def _options(given: list[str], acks: str | None) -> dict[str, str]:
+    options = {} if acks is None else {"acks": acks}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"option {word!r} is not of the form name=value: say for example -o acks=1.")
+        options[name] = value
+    return options
+
+
+def _step_summary() -> Path | None:
+    """GitHub shows what is written there on the page of the job."""
+    file = os.environ.get("GITHUB_STEP_SUMMARY")
+    return Path(file) if file else None
+
+
+def _list(as_json: bool) -> None:
+    from chaos.scenarios import SCENARIOS
+
+    if as_json:
+        print(json.dumps([_facts(scenario) for scenario in SCENARIOS.values()], indent=1))
+        return
+    for scenario in SCENARIOS.values():
+        out.print(f"[bold]{scenario.name}[/]")
+        out.print(f"    {scenario.promise}", markup=False)
+        for name, option in scenario.options.items():
+            choices = "|".join(option.choices) or f"from {option.least}"
+            out.print(f"    -o {name}={option.default:<14} {choices}  {option.help}", markup=False)
+        if scenario.twin:
+            words = " ".join(f"{name}={value}" for name, value in scenario.twin.items())
+            out.print(f"    twin  {words}: {scenario.twin_finds}", markup=False)
+
+
+def _facts(scenario: Any) -> dict[str, Any]:
+    return {
+        "name": scenario.name,
+        "promise": scenario.promise,
+        "brokers": scenario.brokers,
+        "options": {n: {"default": o.default, "choices": list(o.choices), "help": o.help} for n, o in scenario.options.items()},
+        "twin": dict(scenario.twin),
+        "twin_finds": scenario.twin_finds,
+    }
