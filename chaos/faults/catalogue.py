@@ -64,8 +64,7 @@ def to_json(fault: Fault) -> dict[str, Any]:
 def from_json(plan: Json) -> Fault:
     """The fault that a plan describes, every node in it by its id."""
     check(plan, roles=False)
-    values = {name: _VALUES.get(name, lambda value: value)(value) for name, value in plan.items() if name != "fault"}
-    return FAULTS[plan["fault"]](**values)
+    return _made(plan)
 
 
 def resolved(plan: Json, cluster: target.CanBeAsked, chance: random.Random | None = None) -> dict[str, Any]:
@@ -98,6 +97,12 @@ def check(plan: Any, *, nodes: Collection[int] = (), roles: bool = True) -> None
             _check_value(kind, name, plan[name], hint, _Allowed(frozenset(nodes), roles))
         elif field.default is MISSING:
             raise UsageError(f"{kind} lacks its field {name!r}: it has {', '.join(known)}.", field=name)
+    _made(plan)  # the fault itself may know better, and a role does for a node there
+
+
+def _made(plan: Json) -> Fault:
+    values = {name: _VALUES.get(name, lambda value: value)(value) for name, value in plan.items() if name != "fault"}
+    return FAULTS[plan["fault"]](**values)
 
 
 class _Allowed:

@@ -57,6 +57,22 @@ def call(where: Address, *, secure: bool, patience: float, times: int = 1, paddi
     return Reply(how, time.monotonic() - began, tuple(pieces))
 
 
+def line(where: Address) -> socket.socket:
+    """A connection that says nothing."""
+    return socket.create_connection(where, timeout=SILENCE_S)
+
+
+def hung_up(line: socket.socket) -> bool:
+    """Whether the other side ends a silent line, within our patience."""
+    line.settimeout(PATIENCE_S)
+    try:
+        return line.recv(1) == b""
+    except ConnectionResetError:
+        return True
+    except TimeoutError:
+        return False
+
+
 def _hear(line: socket.socket, answers: int, pieces: list[int], *, framed: bool) -> How:
     """Read until that many answers are complete. Those of a TLS listener are not taken apart: the first bytes will do."""
     heard, ends = bytearray(), 0
