@@ -1,7 +1,7 @@
 """What a trial ends in: a verdict, the findings it rests on, and the names of everything that can be found."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -55,3 +55,16 @@ class Finding:
 
     def facts(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What an engine found in a ledger, whatever it counts with: all that the rule of the verdict asks for."""
+
+    rows: int
+    acknowledged: int  # send rows that are ok
+    read: int  # values that somebody read
+    undrained: list[tuple[str, int]]  # partitions that were written and not read to their end
+    counts: dict[str, int]  # every anomaly, zeros too
+    findings: list[Finding]
+    troubles: list[str] = field(default_factory=list)  # sentences about what could not be judged

@@ -11,6 +11,7 @@ from typing import Any
 
 from kernel.errors import UsageError
 
+WITH_ID = ("fault", "bite", "heal")  # so that each bite is known for its fault's
 FORMAT = 1  # raised when an older kafka-trial could no longer read what this one writes
 
 
@@ -56,11 +57,17 @@ class RunFolder:
         return self._json("verdict.json")
 
     def events(self) -> list[dict[str, Any]]:
-        """In order of time. A last line that was cut off by a crash is left out; any other that is no object is refused."""
-        if not self.events_file.exists():
+        """In order of time. A last line that a crash cut off is left out; any other that is no event is refused."""
+        try:
+            text = self.events_file.read_text(encoding="utf-8", errors="replace")
+        except FileNotFoundError:
             raise UsageError(f"{self.events_file} is missing: a run folder has one, if only an empty one.")
-        whole, _, _ = self.events_file.read_text(errors="replace").rpartition("\n")
-        events = [self._event(number, line) for number, line in enumerate(whole.splitlines(), 1) if line.strip()]
+        except OSError as error:
+            raise UsageError(f"{self.events_file} cannot be read: {error}.")
+        lines = text.split("\n")
+        if not _is_json(lines[-1]):
+            lines.pop()  # without a newline and without an end: torn. Written by hand, it is whole and counts.
+        events = [self._event(number, line) for number, line in enumerate(lines, 1) if line.strip()]
         return sorted(events, key=lambda event: int(event["t_ns"]))
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
@@ -77,8 +84,10 @@ class RunFolder:
         if not isinstance(event, dict):
             raise UsageError(f"{self.events_file} line {number} is not a JSON object: {line[:80]!r}.")
         for field, kind in (("t_ns", int), ("event", str)):
-            if not isinstance(event.get(field), kind):
+            if not isinstance(event.get(field), kind) or isinstance(event[field], bool):
                 raise UsageError(f"{self.events_file} line {number}: {field} is {event.get(field)!r}, not {kind.__name__}.")
+        if event["event"] in WITH_ID and not isinstance(event.get("id"), str | int):
+            raise UsageError(f"{self.events_file} line {number}: id is {event.get('id')!r}; a {event['event']} has one.")
         return event
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -98,3 +107,11 @@ class RunFolder:
         draft = self.path / f".{name}.new"
         draft.write_text(json.dumps(content, indent=1, default=str) + "\n")
         draft.rename(self.path / name)
+
+
+def _is_json(line: str) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True

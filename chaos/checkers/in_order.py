@@ -1,0 +1,70 @@
+"""Rows of each client and partition in the order in which they happened, by (op, ix)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from chaos.checkers.blocks import rows_where
+from chaos.evidence.columns import Bools, Ints
+from chaos.evidence.history import History
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """`rows` in order; None: they already lie so. `fresh` where a row is the first of its client and partition."""
+
+    rows: Ints | None
+    fresh: Bools
+
+    def row(self, places: Ints) -> Ints:
+        return places if self.rows is None else self.rows[places]
+
+    def row_at(self, place: int) -> int:
+        return place if self.rows is None else int(self.rows[place])
+
+    def column(self, column: Ints) -> Ints:
+        return column if self.rows is None else column[self.rows]
+
+    def neighbours_where(self, test: Callable[[Ints, Ints], Bools], column: Ints) -> Ints:
+        """Places whose row and the one before it, of the same stretch, pass the test; the column is in order."""
+
+        def holds(block: slice) -> Bools:
+            here = slice(block.start + 1, block.stop + 1)
+            return ~self.fresh[here] & test(column[block], column[here])
+
+        return rows_where(max(column.size - 1, 0), holds) + 1
+
+
+def group_of(history: History, client: Ints, partition: Ints) -> Ints:
+    """Client and partition as one number."""
+    width = max(len(history.partitions), 1)
+    group: Ints = client.astype(np.int32 if len(history.clients) * width < 1 << 31 else np.int64)
+    group *= width
+    group += partition
+    return group
+
+
+def in_order(group: Ints, keys: Ints) -> Order:
+    """Mostly each client's rows lie in order already, and gathering the groups is all there is to do."""
+    rows = None
+    if not rising(keys):
+        rows = _gathered(group)
+        if not rising(keys[rows]):
+            rows = np.argsort(keys, kind="stable")
+        if rows.size < 1 << 31:
+            rows = rows.astype(np.int32)
+        group = group[rows]
+    fresh = np.ones(group.size, dtype=bool)
+    np.not_equal(group[1:], group[:-1], out=fresh[1:])
+    return Order(rows, fresh)
+
+
+def rising(keys: Ints) -> bool:
+    return bool((keys[1:] > keys[:-1]).all())
+
+
+def _gathered(group: Ints) -> Ints:
+    """Groups together, each in its order of arrival. Sixteen bits are sorted by counting, not by comparing."""
+    low, high = int(group.min()), int(group.max())
+    return np.argsort((group - low).astype(np.uint16) if high - low < 1 << 16 else group, kind="stable")

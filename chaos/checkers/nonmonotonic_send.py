@@ -1,0 +1,40 @@
+"""Are an ordered producer's records out of order in a partition? Idempotence, or one request in flight, forbids it."""
+
+import numpy as np
+
+from chaos.checkers.blocks import rows_where
+from chaos.checkers.facts import Facts
+from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.in_order import group_of, in_order
+from chaos.evidence.columns import Bools
+from chaos.evidence.history import OK, History
+from chaos.evidence.keys import order_keys
+from kernel.verdict import MOST_FINDINGS, Finding
+
+
+def nonmonotonic_send(history: History, facts: Facts) -> Found:
+    sends = history.sends
+    if not facts.ordered.any():
+        return NOTHING
+
+    def judged(block: slice) -> Bools:
+        known: Bools = (sends.offset[block] >= 0) & (sends.partition[block] >= 0)
+        known &= (sends.outcome[block] == OK) & facts.ordered[sends.client[block]]
+        return known
+
+    rows = rows_where(len(sends), judged)
+    group = group_of(history, sends.client[rows], sends.partition[rows])
+    order = in_order(group, order_keys([(group, sends.op[rows], sends.ix[rows])])[0])
+    offset = order.column(sends.offset[rows])
+    back = order.neighbours_where(lambda before, here: here < before, offset)
+    pairs = np.stack([rows[order.row(back - 1)], rows[order.row(back)]], axis=1)[:MOST_FINDINGS].tolist()
+    return told(back.size, (_finding(history, before, row) for before, row in pairs))
+
+
+def _finding(history: History, before: int, row: int) -> Finding:
+    sends = history.sends
+    sentence = (
+        f"{who(history, sends, row)} wrote {where(history, int(sends.partition[row]), int(sends.offset[row]))} "
+        f"after offset {sends.offset[before]} (op {sends.op[before]}), and its order was promised."
+    )
+    return at_row("nonmonotonic-send", history, sends, row, sentence)

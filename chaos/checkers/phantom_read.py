@@ -1,0 +1,27 @@
+"""Was a record read that nobody sent?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from chaos.checkers.facts import Facts
+from chaos.checkers.found import NOTHING, Found, at_row, first_row_of, told, where, who
+from chaos.evidence.history import History
+from kernel.verdict import MOST_FINDINGS, Finding
+
+
+def phantom_read(history: History, facts: Facts) -> Found:
+    values = np.flatnonzero(facts.read & ~facts.sent)
+    return told(values.size, _findings(history, values[:MOST_FINDINGS].tolist())) if values.size else NOTHING
+
+
+def _findings(history: History, values: list[int]) -> Iterator[Finding]:
+    reads = history.reads
+    read_by = first_row_of(reads, history.values.size, np.array(values, dtype=np.int64))
+    for value in values:
+        row = read_by[value]
+        sentence = (
+            f"{who(history, reads, row)} read value {history.values.value(value)} at "
+            f"{where(history, int(reads.partition[row]), int(reads.offset[row]))}, and no send of this run carries it."
+        )
+        yield at_row("phantom-read", history, reads, row, sentence)

@@ -1,0 +1,35 @@
+"""Is a part of a transaction visible and another not? All or nothing is what a transaction is for."""
+
+import numpy as np
+
+from chaos.checkers.blocks import blocks
+from chaos.checkers.facts import Facts
+from chaos.checkers.found import NOTHING, Found, told
+from chaos.evidence.history import FAIL, History
+from kernel.verdict import MOST_FINDINGS, Finding
+
+
+def torn_transaction(history: History, facts: Facts) -> Found:
+    count = len(history.txns)
+    if not count:
+        return NOTHING
+    sends = history.sends
+    sent, seen, open_ended = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, dtype=bool)
+    undrained = np.append(facts.drained_end < 0, False)  # the last place is for -1: nobody knows which partition
+    for block in blocks(len(sends)):
+        inside = np.flatnonzero((sends.txn[block] >= 0) & (sends.outcome[block] != FAIL))
+        txn = sends.txn[block][inside]
+        sent += np.bincount(txn, minlength=count)
+        seen += np.bincount(txn[facts.seen[sends.value[block][inside]]], minlength=count)
+        open_ended[txn[undrained[sends.partition[block][inside]]]] = True
+    torn = np.flatnonzero((seen > 0) & (seen < sent) & ~open_ended & (facts.transaction_fate != FAIL))
+    return told(torn.size, (_finding(history, txn, int(seen[txn]), int(sent[txn])) for txn in torn[:MOST_FINDINGS].tolist()))
+
+
+def _finding(history: History, txn: int, seen: int, sent: int) -> Finding:
+    name = history.txns[txn]
+    sends = history.sends
+    row = int(np.flatnonzero(sends.txn == txn)[0])
+    client = history.clients[int(sends.client[row])]
+    sentence = f"Of the {sent} records of transaction {name} of {client}, committed readers saw {seen}."
+    return Finding("torn-transaction", sentence, txn=name, client=client, op=int(sends.op[row]))

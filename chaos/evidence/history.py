@@ -1,0 +1,189 @@
+"""What happened in a run, as arrays: the ledger read once, sorted by what its rows mean, ready to be judged.
+
+Only what the checks need is kept, each column in the narrowest type that holds it, so that a hundred million rows fit
+into a laptop. Rows may come in any order and from any number of files.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from chaos.evidence.columns import Bools, Column, Ints, Names
+from chaos.evidence.keys import order_keys
+from chaos.evidence.ledger_files import KINDS, OUTCOMES, Batch, LedgerFiles
+from chaos.evidence.row_rules import check_rows
+from chaos.evidence.values import ValueColumns, Values
+from kernel.errors import UsageError
+from kernel.ledger import Kind, Outcome
+
+COLUMNS = ("client", "op", "ix", "kind", "outcome", "txn", "topic", "partition", "offset", "value")
+OK, FAIL, INFO = (OUTCOMES[outcome] for outcome in (Outcome.OK, Outcome.FAIL, Outcome.INFO))
+SEND, POLL, COMMIT, ABORT = (KINDS[kind] for kind in (Kind.SEND, Kind.POLL, Kind.COMMIT, Kind.ABORT))
+OFFSETS, DRAINED = KINDS[Kind.OFFSETS], KINDS[Kind.DRAINED]
+MARKS = tuple(KINDS[kind] for kind in (Kind.ASSIGN, Kind.REVOKE, Kind.LOST))
+WIDEST_TABLE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """One kind of row. A column is empty where this kind has no use for it; -1 is null, `place` is topic and partition."""
+
+    client: Ints
+    op: Ints
+    ix: Ints
+    kind: Ints
+    outcome: Ints
+    txn: Ints
+    partition: Ints  # a number for topic and partition together
+    offset: Ints
+    value: Ints  # a number for the value, see `Values`
+
+    def __len__(self) -> int:
+        return int(self.client.size)
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    sends: Rows
+    reads: Rows  # polls that returned a record
+    turns: Rows  # assign, revoke, lost, and offsets that were committed: what a reader does beside reading
+    ends: Rows  # commit and abort, of any outcome
+    drains: Rows  # drained, ok
+    clients: list[str]
+    txns: list[str]
+    partitions: list[tuple[str, int]]
+    values: Values
+    rows: int
+
+
+def read_history(ledger: Path) -> History:
+    return _Reading(LedgerFiles(ledger, COLUMNS)).history()
+
+
+class _Stream:
+    def __init__(self, *columns: str) -> None:
+        self.columns = {column: Column() for column in ("client", "op", "ix", *columns)}
+
+    def add(self, cells: dict[str, Ints], where: Bools) -> None:
+        if where.all():
+            chosen = {name: cells[name] for name in self.columns}
+        else:
+            rows = np.flatnonzero(where)
+            chosen = {name: cells[name][rows] for name in self.columns}
+        for name, column in self.columns.items():
+            column.add(chosen[name])
+
+    def finish(self) -> Rows:
+        empty = np.empty(0, dtype=np.int8)
+        return Rows(*(self.columns[n].finish() if n in self.columns else empty for n in Rows.__dataclass_fields__))
+
+
+class _Reading:
+    def __init__(self, files: LedgerFiles) -> None:
+        self._files = files
+        self._partitions = Names()
+        self._seen = ValueColumns()
+        self._sends = _Stream("outcome", "txn", "partition", "offset", "value")
+        self._reads = _Stream("txn", "partition", "offset", "value")
+        self._turns = _Stream("kind", "partition", "offset")
+        self._ends = _Stream("kind", "outcome", "txn")
+        self._drains = _Stream("partition", "offset")
+        self._others = _Stream()
+
+    def history(self) -> History:
+        rows = 0
+        for batch in self._files.batches():
+            check_rows(batch)
+            self._sort(batch)
+            rows += batch.rows
+        values = self._value_codes()
+        streams = (self._sends, self._reads, self._turns, self._ends, self._drains, self._others)
+        finished = [stream.finish() for stream in streams]
+        names = {column: name.all() for column, name in self._files.names.items()}
+        _refuse_twins(self._files.ledger, finished, names["client"])
+        sends, reads, turns, ends, drains, _ = finished
+        partitions = self._partitions.all()
+        return History(sends, reads, turns, ends, drains, names["client"], names["txn"], partitions, values, rows)
+
+    def _sort(self, batch: Batch) -> None:
+        cells, known = batch.cells, batch.known
+        kind, ok = cells["kind"], cells["outcome"] == OK
+        cells = cells | {"partition": self._numbered(batch)}
+        cells["offset"] = _or_minus_one(cells["offset"], known["offset"])
+        named = cells["partition"] >= 0
+        sends, reads = kind == SEND, (kind == POLL) & ok & known["value"]
+        turns = named & (np.isin(kind, MARKS) | ((kind == OFFSETS) & ok & known["offset"]))
+        ends = ((kind == COMMIT) | (kind == ABORT)) & (cells["txn"] >= 0)
+        drains = (kind == DRAINED) & ok
+        for stream, where in (
+            (self._sends, sends),
+            (self._reads, reads),
+            (self._turns, turns),
+            (self._ends, ends),
+            (self._drains, drains),
+            (self._others, ~(sends | reads | turns | ends | drains)),
+        ):
+            if where.any():
+                stream.add(cells, where)
+        self._seen.add(cells["value"][sends | reads])
+
+    def _numbered(self, batch: Batch) -> Ints:
+        """Topic and partition as one number, -1 where either is unknown."""
+        topic, partition = batch.cells["topic"], batch.cells["partition"]
+        named = (topic >= 0) & batch.known["partition"]
+        if not named.any():
+            return np.full(batch.rows, -1, dtype=np.int32)
+        width = int(partition.max()) + 1
+        both = np.where(named, topic.astype(np.int64) * width + partition, -1)
+        used = _distinct(both)
+        topics = self._files.names["topic"].all()
+        numbers = self._partitions.codes([(topics[pair // width], pair % width) for pair in used.tolist()])
+        if int(used[-1]) >= WIDEST_TABLE:
+            return np.where(named, numbers[np.searchsorted(used, np.maximum(both, used[0]))], -1)
+        table = np.full(int(used[-1]) + 2, -1, dtype=np.int32)
+        table[used] = numbers
+        return table[both]  # -1 is the last place
+
+    def _value_codes(self) -> Values:
+        columns = [stream.columns["value"] for stream in (self._sends, self._reads)]
+        values = self._seen.finish(*columns)
+        width = np.dtype(np.int32 if values.size < 1 << 31 else np.int64)
+        for stream in (self._sends, self._reads):
+            coded = Column()
+            coded.add(stream.columns["value"].translate(values.code, width))
+            stream.columns["value"] = coded
+        return values
+
+
+def _distinct(both: Ints) -> Ints:
+    """The pairs that occur, without -1, in order."""
+    top = int(both.max())
+    if top >= WIDEST_TABLE:
+        found = np.unique(both)
+        return found[found >= 0]
+    used = np.zeros(top + 2, dtype=bool)
+    used[both] = True
+    return np.flatnonzero(used[:-1])
+
+
+def _or_minus_one(cells: Ints, known: Bools) -> Ints:
+    return cells if known.all() else np.where(known, cells, -1)
+
+
+def _refuse_twins(ledger: Path, streams: list[Rows], clients: list[str]) -> None:
+    """Client, op and ix name one row. Two under one name, and no order of theirs would mean anything."""
+    keys = order_keys([(rows.client, rows.op, rows.ix) for rows in streams])
+    every = np.concatenate(keys)
+    every.sort()
+    twin = np.flatnonzero(every[1:] == every[:-1])
+    if not twin.size:
+        return
+    for rows, mine in zip(streams, order_keys([(rows.client, rows.op, rows.ix) for rows in streams]), strict=True):
+        found = np.flatnonzero(mine == every[twin[0]])
+        if found.size:
+            row = found[0]
+            raise UsageError(
+                f"{ledger}: client {clients[rows.client[row]]!r}, op {rows.op[row]}, ix {rows.ix[row]} names more than one "
+                "row, and a row's client, op and ix are its name: is a file there twice?"
+            )
