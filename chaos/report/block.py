@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 INDENT = 6
 MOST_LINES = 5  # of one anomaly; the rest is counted
-WIDEST_SETTING = 34
+ALLOWED = "allows it"  # how the contract ends where a setting explains what was seen
 SEND_STAGES = ("detect_s", "elect_s", "first_success_s", "full_isr_s")
 MARKS = {True: "✓", False: "✗", None: "?"}
 COLOURS = {"PASS": "bold green", "FAIL": "bold red", "INCONCLUSIVE": "bold yellow"}
@@ -73,8 +73,11 @@ def _findings(verdict: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _reasons(verdict: dict[str, Any]) -> Iterator[Entry]:
+    """Those that findings above have not told already."""
+    told = [f"({finding.get('name')})" for finding in verdict.get("findings") or ()]
     for reason in verdict.get("reasons") or ():
-        yield Entry("because", "", str(reason))
+        if not any(name in str(reason) for name in told):
+            yield Entry("because", "", str(reason))
 
 
 def _recovery(verdict: dict[str, Any]) -> Iterator[Entry]:
@@ -82,10 +85,11 @@ def _recovery(verdict: dict[str, Any]) -> Iterator[Entry]:
     for kind, stages in (("send", SEND_STAGES), ("poll", ("drained_s",))):
         if worst := worst_gap(row for row in rows if row.get("kind") == kind and row.get("affected") is not False):
             yield Entry("recovery", "", _gap_sentence(worst))
-            reached = [f"{STAGES[key]} {seconds(worst[key])}" for key in stages if worst.get(key) is not None]
+            reached = [f"{STAGES[key]} {seconds(worst[key])}" for key in stages if worst.get(key)]
             if reached:
                 yield Entry("recovery", "  ", f"{', '.join(reached)} after the fault")
-    if words := _untouched([row for row in rows if row.get("affected") is False]):
+    words = _untouched([row for row in rows if row.get("affected") is False])
+    if words and not any(words.split()[0] in str(reason) for reason in verdict.get("reasons") or ()):
         yield Entry("recovery", "", words)
 
 
@@ -115,10 +119,26 @@ def _expectations(verdict: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _contract(verdict: dict[str, Any]) -> Iterator[Entry]:
+    """Settings under which something was seen, in full; those that were merely kept, by name."""
     rows = [(f"{row.get('setting')}={row.get('value')}", row) for row in verdict.get("contract") or ()]
-    room = min(max((len(name) for name, _ in rows), default=0), WIDEST_SETTING) + 2
-    for name, row in rows:
+    telling = [(name, row) for name, row in rows if _telling(row, [row for _, row in rows])]
+    room = max((len(name) for name, _ in telling), default=0) + 2
+    for name, row in telling:
         yield Entry("contract", f"{name:<{room}}", f"{row.get('promise')} → {row.get('observed')}")
+    if kept := [name for name, row in rows if not _seen(row)]:
+        yield Entry("contract", "kept: ", ", ".join(kept))
+
+
+def _seen(row: dict[str, Any]) -> str:
+    """`4 acknowledged records lost`, or nothing if nothing was."""
+    seen = str(row.get("observed") or "").partition(":")[0]
+    return seen if seen[:1].isdigit() else ""
+
+
+def _telling(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    """What one setting allows need not be said of the others that do not explain it."""
+    allowing = {_seen(other) for other in rows if str(other.get("observed")).endswith(ALLOWED)}
+    return bool(_seen(row)) and (str(row.get("observed")).endswith(ALLOWED) or _seen(row) not in allowing)
 
 
 def _permitted(verdict: dict[str, Any]) -> Iterator[Entry]:

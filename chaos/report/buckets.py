@@ -1,7 +1,6 @@
 """A run in a few hundred buckets of time: what is drawn is summed here, in one pass and in memory that does not grow.
 
-Kept per bucket: counts, a histogram of latencies, and per partition how far acknowledgements and reads had come, with
-the first and last acknowledgement. From those two, any silence longer than a bucket is known exactly.
+Kept per bucket: counts, a histogram of latencies, and per partition how far acknowledgements and reads had come.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +15,7 @@ from chaos.report.rows import NONE, SCHEDULED, Ints, Rows
 MOST_BUCKETS = 600
 MOST_PARTITIONS = 500  # followed one by one; further ones count in the totals alone
 MOST_CHANGES = 20_000  # of assignments
-NICE_MS = [step * 10**power for power in range(8) for step in (10, 20, 50)]
+NICE_MS = [step * 10**power for power in range(7) for step in (100, 200, 500)]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
@@ -26,14 +25,12 @@ class Track:
 
     acked_to: Ints  # the position behind the furthest record acknowledged
     read_to: Ints
-    first_ack: Ints
-    last_ack: Ints
     drained: int | None = None
 
     @staticmethod
     def empty(buckets: int) -> "Track":
         blank = np.full(buckets, NONE, np.int64)
-        return Track(blank.copy(), blank.copy(), blank.copy(), blank.copy())
+        return Track(blank, blank.copy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +107,6 @@ class Buckets:
                 track.drained = max([track.drained or 0, *reach[known].tolist()])
                 continue
             np.maximum.at(getattr(track, name), bucket[known], reach[known] + 1)
-            if name == "acked_to":
-                np.maximum.at(track.last_ack, bucket, when[mine])
-                np.maximum.at(track.first_ack, bucket, -when[mine])  # kept negative: NONE is smaller than any
 
     def _by_partition(self, rows: Rows, chosen: Mask, partition: Ints) -> Iterator[tuple[tuple[str, int], Ints]]:
         codes, words = rows.codes("topic")
@@ -155,27 +149,15 @@ def filled(begin_ns: int, end_ns: int, batches: Iterable[Rows], *, most: int = M
     buckets = Buckets(begin_ns, width, max(1, -(-(end_ns - begin_ns + 1) // width)))
     for rows in batches:
         buckets.add(rows)
-    for track in buckets.tracks.values():
-        known = track.first_ack != NONE
-        track.first_ack[known] *= -1
     return buckets
 
 
 def nice_width(length_ns: int, most: int) -> int:
-    """The narrowest round width of which no more than `most` are needed; never below 20 ms."""
+    """The narrowest round width of which no more than `most` are needed; never below 100 ms, where chance begins to show."""
     wanted = -(-length_ns // max(1, most - 1))
-    return next((ms * 10**6 for ms in NICE_MS[1:] if ms * 10**6 >= wanted), wanted)
+    return next((ms * 10**6 for ms in NICE_MS if ms * 10**6 >= wanted), wanted)
 
 
 def reach(positions: Ints) -> Ints:
     """How far it had come by then; NONE before the first."""
     return np.maximum.accumulate(positions)
-
-
-def silences(track: Track, end_ns: int) -> list[tuple[int, int]]:
-    """Stretches without an acknowledgement, from one to the next; the last runs to the end."""
-    known = track.last_ack != NONE
-    last, first = track.last_ack[known], track.first_ack[known]
-    if not len(last):
-        return []
-    return list(zip(last.tolist(), [*first[1:].tolist(), max(end_ns, int(last[-1]))], strict=True))

@@ -7,10 +7,10 @@ from typing import Any
 
 from markupsafe import Markup
 
-from chaos.report.buckets import Buckets, Track, silences
-from chaos.report.charts.backdrop import Backdrop
+from chaos.report.buckets import Buckets
+from chaos.report.charts.backdrop import STRIP, Backdrop
 from chaos.report.charts.holdings import holdings as draw_holdings
-from chaos.report.charts.lines import Series, latency, throughput
+from chaos.report.charts.lines import Series, ceiling, latency, short, throughput
 from chaos.report.charts.offsets import Missing, offsets
 from chaos.report.charts.partitions import Row, partitions
 from chaos.report.svg import Frame
@@ -18,7 +18,8 @@ from chaos.report.timeline import Clock, Fault, Leadership, Stretch
 from chaos.report.words import LOSSES, WITHOUT, gap_of, place, plural, seconds, worst_gap
 
 WIDTHS = (1040, 340)
-MOST_ROWS = 24  # partitions or consumers in one figure; the page says how many were left out
+HALF = 500  # on a desk two partitions stand side by side
+MOST_ROWS = 16  # partitions or consumers in one figure; the page says how many were left out
 SHORTEST_GAP = 2  # buckets: shorter ones cannot be told from two records that were not sent at once
 
 Key = tuple[str, int]
@@ -42,15 +43,19 @@ def rates(buckets: Buckets, clock: Clock, backdrop: Backdrop) -> Figure:
     series = [
         Series("acked", "acknowledged", per_second(buckets.acked.tolist())),
         Series("read", "read", per_second(buckets.read.tolist())),
-        Series("unclear", "failed or unknown", per_second(buckets.unclear.tolist())),
+        Series("unclear", "failed or unknown", _risen(per_second(buckets.unclear.tolist()))),
     ]
     words = f"At most {buckets.acked.max() / buckets.width_s:.0f} acknowledged a second. {_quiet(buckets)}"
     return Figure(
         "rates",
         "Records per second",
-        _twice(lambda width: throughput(series, _frame(width, 250, clock), backdrop, width_s=buckets.width_s, words=words)),
+        _twice(
+            lambda width: throughput(
+                series, _frame(width, 230, clock, top=STRIP + 2), backdrop, width_s=buckets.width_s, words=words
+            )
+        ),
         _legend(series),
-        "The closing drain is not counted as read.",
+        f"The closing drain is not counted as read.{_cut(series)}",
         _readout(series, buckets, "/s"),
     )
 
@@ -68,7 +73,9 @@ def latencies(buckets: Buckets, clock: Clock, backdrop: Backdrop) -> Figure:
     return Figure(
         "latency",
         "Time to an acknowledgement",
-        _twice(lambda width: latency(series, _frame(width, 220, clock), backdrop, width_s=buckets.width_s, words=words)),
+        _twice(
+            lambda width: latency(series, _frame(width, 200, clock, top=0), backdrop, width_s=buckets.width_s, words=words)
+        ),
         _legend(series),
         "At the moment of sending; logarithmic.",
         _readout(series, buckets, " s"),
@@ -79,14 +86,19 @@ def leaders(
     leads: dict[Key, Leadership], buckets: Buckets, verdict: Verdict, faults: list[Fault], clock: Clock, backdrop: Backdrop
 ) -> Figure:
     chosen = shown(leads, verdict)
-    rows = {key: _row_of(key, leads[key], buckets, verdict, faults, clock) for key in chosen}
+    rows = {key: _row_of(key, leads[key], verdict, faults, clock, SHORTEST_GAP * buckets.width_s) for key in chosen}
     words = "; ".join(f"{row.name}: {row.note}" for row in rows.values() if row.note) or "no gap was measured"
     drawings = _twice(
         lambda width: partitions([_fitting(row, width) for row in rows.values()], width, clock.end_s, _calm(backdrop), words)
     )
     legend = [("isr full", "full ISR"), ("isr short", "ISR short of a replica"), ("gap", "no acknowledgement")]
     return Figure(
-        "leaders", "Leaders", drawings, legend, _left_out(len(leads), len(rows), "partition"), _strips(rows, buckets.width_s)
+        "leaders",
+        "Leaders",
+        drawings,
+        legend,
+        f"The thin strip shows the replicas in sync. {_left_out(len(leads), len(rows), 'partition')}",
+        _strips(rows, buckets.width_s),
     )
 
 
@@ -132,17 +144,18 @@ def _worst_by_partition(verdict: Verdict) -> dict[Key, dict[str, Any]]:
     return {name: worst for name, worst in grouped.items() if worst}
 
 
-def _row_of(key: Key, lead: Leadership, buckets: Buckets, verdict: Verdict, faults: list[Fault], clock: Clock) -> Row:
-    mine = [row for row in verdict.get("recovery") or () if (row.get("topic"), row.get("partition")) == key]
-    worst = _worst_by_partition(verdict).get(key)
-    track = buckets.tracks.get(key)
-    drawn = [_gap(row, track, faults, buckets, clock) for row in mine if row.get("kind") == "send" and track]
-    return Row(place(*key), lead, [gap for gap in drawn if gap], _note(worst))
+def _row_of(key: Key, lead: Leadership, verdict: Verdict, faults: list[Fault], clock: Clock, shortest: float) -> Row:
+    sends = [row for row in verdict.get("recovery") or () if row.get("kind") == "send"]
+    mine = [row for row in sends if (row.get("topic"), row.get("partition")) == key]
+    drawn = [_gap(row, faults, clock, shortest) for row in mine]
+    return Row(place(*key), lead, [gap for gap in drawn if gap], _note(worst_gap(mine)))
 
 
 def _note(row: dict[str, Any] | None) -> str:
     if row is None:
         return ""
+    if row.get("affected") is False and row.get("within") is not False:
+        return f"no gap ({gap_of(row)})"
     bound = "" if row.get("bound_s") is None else f", bound {seconds(row['bound_s'])}"
     return f"{gap_of(row)} without {WITHOUT['send']}{bound}"
 
@@ -151,17 +164,15 @@ def _fitting(row: Row, width: int) -> Row:
     return row if width > 600 else Row(row.name, row.lead, row.gaps, row.note.replace(f" without {WITHOUT['send']}", ""))
 
 
-def _gap(row: dict[str, Any], track: Track | None, faults: list[Fault], buckets: Buckets, clock: Clock) -> Stretch | None:
-    """The silence that fits the measured gap best: the measure says how long, the ledger says when."""
-    length, fault = row.get("gap_s"), next((one for one in faults if one.id == row.get("fault")), None)
-    if track is None or fault is None or not length or length < SHORTEST_GAP * buckets.width_s:
+def _gap(row: dict[str, Any], faults: list[Fault], clock: Clock, shortest: float) -> Stretch | None:
+    fault, length, later = (
+        next((one for one in faults if one.id == str(row.get("fault"))), None),
+        row.get("gap_s"),
+        row.get("gap_from_s"),
+    )
+    if fault is None or length is None or later is None or length < shortest:
         return None
-    quiet = [(clock.seconds(a), clock.seconds(b)) for a, b in silences(track, buckets.begin_ns + int(clock.end_s * 1e9))]
-    fitting = [(a, b) for a, b in quiet if b >= fault.begin and b - a >= length - buckets.width_s]
-    if not fitting:
-        return None
-    end = min(fitting, key=lambda one: one[1] - one[0])[1]
-    return clock.stretch(end - length, end, f"{gap_of(row)} without {WITHOUT['send']}")
+    return clock.stretch(fault.begin + later, fault.begin + later + length, f"{gap_of(row)} without {WITHOUT['send']}")
 
 
 def _positions(key: Key, width: int, buckets: Buckets, verdict: Verdict, clock: Clock, backdrop: Backdrop) -> Markup:
@@ -171,12 +182,12 @@ def _positions(key: Key, width: int, buckets: Buckets, verdict: Verdict, clock: 
         for finding in gone
         if (finding.get("topic"), finding.get("partition")) == key and finding.get("offset") is not None
     ]
-    frame = Frame(width, 150, clock.end_s, top=8)
+    frame = _frame(HALF if width == WIDTHS[0] else width, 150, clock, top=8)
     return offsets(place(*key), buckets.tracks[key], frame, backdrop, width_s=buckets.width_s, missing=missing)
 
 
-def _frame(width: int, height: int, clock: Clock) -> Frame:
-    return Frame(width, height, clock.end_s, top=0)
+def _frame(width: int, height: int, clock: Clock, *, top: int) -> Frame:
+    return Frame(width, height, clock.end_s, top=top, telephone=width == WIDTHS[1])
 
 
 def _twice(draw: Callable[[int], Markup]) -> Markup:
@@ -220,6 +231,17 @@ def _quiet(buckets: Buckets) -> str:
     if longest <= SHORTEST_GAP:
         return "Some partition always had an acknowledgement."
     return f"None at all from {seconds((begin + 1) * buckets.width_s)} to {seconds((begin + longest) * buckets.width_s)}."
+
+
+def _risen(values: list[float | None]) -> list[float | None]:
+    """Without the long stretches of nothing: a line along the axis would only hide it."""
+    padded = [None, *values, None]
+    return [value if any(padded[place : place + 3]) else None for place, value in enumerate(values)]
+
+
+def _cut(series: list[Series]) -> str:
+    highest = max((value for one in series for value in one.values if value is not None), default=0.0)
+    return "" if highest <= ceiling(series) else f" Bursts are cut off; the highest is {short(round(highest))} a second."
 
 
 def _left_out(known: int, drawn: int, noun: str) -> str:

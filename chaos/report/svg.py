@@ -79,7 +79,14 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def decades(low: float, high: float) -> list[float]:
-    return [10.0**power for power in range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)]
+    """Powers of ten inside the range; with their doubles and halves where there are too few to read it by."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for factors in ((1,), (1, 2, 5)):
+        marks = [factor * 10.0**power for power in powers for factor in factors]
+        inside = [mark for mark in marks if low * 0.999 <= mark <= high * 1.001]
+        if len(inside) > 2:
+            break
+    return inside
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +98,15 @@ class Frame:
     seconds: float
     top: int = 10
     foot: int = 22
-
-    @property
-    def narrow(self) -> bool:
-        return self.width < 600
+    telephone: bool = False
 
     @property
     def left(self) -> int:
-        return 44 if self.narrow else 62
+        return 44 if self.width < 600 else 62
 
     @property
     def right(self) -> int:
-        return self.width - (6 if self.narrow else 12)
+        return self.width - (6 if self.width < 600 else 12)
 
     @property
     def floor(self) -> int:
@@ -116,7 +120,7 @@ class Frame:
         return el(
             "svg",
             joined(parts),
-            class_="chart " + ("narrow" if self.narrow else "wide"),
+            class_="chart narrow" if self.telephone else "chart wide",
             viewBox=f"0 0 {self.width} {self.height}",
             role="img",
             tabindex=0,
@@ -129,7 +133,7 @@ class Frame:
         )
 
     def time_axis(self) -> Markup:
-        marks = ticks(0.0, self.seconds, 5 if self.narrow else 12)
+        marks = ticks(0.0, self.seconds, self.width // 80)
         parts = [el("line", class_="axis", x1=self.left, x2=self.right, y1=self.floor, y2=self.floor)]
         for mark in marks:
             x = self.x(mark)

@@ -58,6 +58,14 @@ def _recovered(row: dict[str, Any], stages: Iterable[str]) -> list[str]:
     ]
 
 
+def bounds(verdict: dict[str, Any]) -> list[tuple[str, str]]:
+    """Each bound that was judged by, and the sum behind it."""
+    known = {
+        (row["bound_s"], str(row["why"])) for row in verdict.get("recovery") or () if row.get("bound_s") and row.get("why")
+    }
+    return [(seconds(bound), why) for bound, why in sorted(known, reverse=True)]
+
+
 def expectations(verdict: dict[str, Any]) -> Table:
     rows = verdict.get("expectations") or []
     return Table(
@@ -148,22 +156,14 @@ def events(told: list[dict[str, Any]], clock: Clock) -> Table:
 def again(path: Path, manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """What to type to judge the same evidence once more, and to break a new cluster the same way."""
     where = shlex.quote(str(path))
-    options = "".join(_option(name, value) for name, value in (manifest.get("options") or {}).items())
-    seed = "" if manifest.get("seed") is None or "--seed" in options else f" --seed {shlex.quote(str(manifest['seed']))}"
-    file = path / "schedule.json" if (path / "schedule.json").exists() else path
-    scenario = shlex.quote(str(manifest.get("scenario", "SCENARIO")))
-    return [
-        ("Judge it again", f"kafka-trial check {where}"),
-        ("Run it again", f"kafka-trial run {scenario}{options}{seed} --replay {shlex.quote(str(file))}"),
-    ]
-
-
-def _option(name: str, value: object) -> str:
-    if value is None or value is False or value == [] or name == "replay":
-        return ""
-    flag = f" --{name.replace('_', '-')}"
-    words = value if isinstance(value, list) else [value]
-    return flag if value is True else "".join(f"{flag} {shlex.quote(str(word))}" for word in words)
+    words = ["kafka-trial", "run", str(manifest.get("scenario", "SCENARIO"))]
+    words += [word for pair in (manifest.get("options") or {}).items() for word in ("-o", f"{pair[0]}={pair[1]}")]
+    for name in ("settings", "seed", "brokers", "kafka", "provider", "security"):
+        if isinstance(manifest.get(name), str | int):
+            words += [f"--{name}", str(manifest[name])]
+    words += ["--permit", ",".join(map(str, manifest["permitted"]))] if manifest.get("permitted") else []
+    words += ["--replay", str(path / "schedule.json")] if (path / "schedule.json").exists() else []
+    return [("Judge it again", f"kafka-trial check {where}"), ("Run it again", shlex.join(words))]
 
 
 def _facts(event: dict[str, Any]) -> str:

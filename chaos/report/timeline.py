@@ -134,8 +134,8 @@ def _leadership(told: list[Event], clock: Clock) -> Leadership:
 def _stretches(steps: list[tuple[float, Any]], clock: Clock) -> list[Stretch]:
     """Each step lasts until the next; neighbours that say the same are one."""
     merged = [step for number, step in enumerate(steps) if number == 0 or step[1] != steps[number - 1][1]]
-    ends = [begin for begin, _ in merged[1:]] + [clock.end_s]
-    drawn = (clock.stretch(begin, end, what) for (begin, what), end in zip(merged, ends, strict=True))
+    pairs = pairwise([*merged, (clock.end_s, None)])
+    drawn = (clock.stretch(begin, end, what) for (begin, what), (end, _) in pairs)
     return [one for one in drawn if one]
 
 

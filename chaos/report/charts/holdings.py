@@ -11,7 +11,7 @@ ROW, BAR = 40, 16
 
 
 def holdings(rows: dict[str, list[Stretch]], width: int, length: float, backdrop: Backdrop, words: str) -> Markup:
-    frame = Frame(width, len(rows) * ROW + 26, length, top=0)
+    frame = Frame(width, len(rows) * ROW + 26, length, top=0, telephone=width < 600)
     drawn = [_row(client, held, frame, number * ROW) for number, (client, held) in enumerate(rows.items())]
     return frame.picture([backdrop.drawn(frame), *drawn, frame.time_axis()], name="Assignments per consumer", words=words)
 

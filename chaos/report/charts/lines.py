@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from chaos.report.charts.backdrop import STRIP, Backdrop
+from chaos.report.charts.backdrop import Backdrop
 from chaos.report.svg import Frame, Scale, decades, el, joined, linear, logarithmic, path, ticks
 from chaos.report.words import seconds
 
+BURST = 2.0  # times what is usual: what lies above is cut
 Values = Sequence[float | None]
 
 
@@ -26,9 +27,9 @@ class Axis:
 
 
 def throughput(series: Sequence[Series], frame: Frame, backdrop: Backdrop, *, width_s: float, words: str) -> Markup:
-    most = max((value for one in series for value in one.values if value is not None), default=0.0) or 1.0
-    scale = linear(0.0, most * 1.05, frame.floor, frame.top + STRIP + 4)
-    axis = Axis(scale, [(mark, short(mark)) for mark in ticks(0.0, most * 1.05, 4)])
+    top = ceiling(series) * 1.05
+    scale = linear(0.0, top, frame.floor, frame.top + 4)
+    axis = Axis(lambda value: scale(min(value, top)), [(mark, short(mark)) for mark in ticks(0.0, top, 4)])
     parts = [backdrop.strip(frame), _drawn(series, frame, backdrop, axis, width_s)]
     return frame.picture(parts, name="Records per second over time", words=words)
 
@@ -41,6 +42,15 @@ def latency(series: Sequence[Series], frame: Frame, backdrop: Backdrop, *, width
     scale = logarithmic(low, high, frame.floor, frame.top + 4)
     axis = Axis(scale, [(mark, _time_label(mark)) for mark in decades(low, high)])
     return frame.picture([_drawn(series, frame, backdrop, axis, width_s)], name="Latency over time", words=words)
+
+
+def ceiling(series: Sequence[Series]) -> float:
+    """How high the axis goes. A burst that catches up may be cut off, so that the rest of the run is not flat."""
+    known = sorted(value for one in series for value in one.values if value)
+    if not known:
+        return 1.0
+    usual = known[int(len(known) * 0.95) - 1 if len(known) > 1 else 0]
+    return known[-1] if known[-1] <= BURST * 1.5 * usual else BURST * usual
 
 
 def _drawn(series: Sequence[Series], frame: Frame, backdrop: Backdrop, axis: Axis, width_s: float) -> Markup:

@@ -9,7 +9,7 @@ from chaos.report.svg import Frame, el, joined, title
 from chaos.report.timeline import Leadership, Stretch
 from chaos.report.words import seconds
 
-ROW, LEAD, SYNC = 52, 16, 6  # heights: a row, its strip of leaders, its strip of replicas in sync
+ROW, LEAD, SYNC = 54, 16, 6  # heights: a row, its strip of leaders, its strip of replicas in sync
 COLOURS = 8
 
 
@@ -22,7 +22,7 @@ class Row:
 
 
 def partitions(rows: list[Row], width: int, length: float, backdrop: Backdrop, words: str) -> Markup:
-    frame = Frame(width, len(rows) * ROW + 26, length, top=0)
+    frame = Frame(width, len(rows) * ROW + 26, length, top=0, telephone=width < 600)
     drawn = [_row(row, frame, number * ROW) for number, row in enumerate(rows)]
     return frame.picture(
         [backdrop.drawn(frame), *drawn, frame.time_axis()], name="Leaders and gaps per partition", words=words
@@ -32,7 +32,7 @@ def partitions(rows: list[Row], width: int, length: float, backdrop: Backdrop, w
 def _row(row: Row, frame: Frame, top: int) -> Markup:
     name = el("text", row.name, class_="row-name", x=frame.left, y=top + 15)
     note = el("text", row.note, class_="row-note", x=frame.right, y=top + 15, text_anchor="end")
-    strip = top + 21
+    strip = top + 23
     leaders = [_leader(row.name, one, frame, strip) for one in row.lead.leaders]
     in_sync = [_in_sync(row.name, one, frame, strip + LEAD + 2) for one in row.lead.in_sync]
     gaps = [_gap(row.name, gap, frame, strip) for gap in row.gaps]

@@ -15,6 +15,8 @@
     chart.append(line);
     return line;
   });
+  const outputs = [...document.querySelectorAll("output.readout")];
+  outputs.forEach((output) => (output.dataset.note = output.textContent));
   const span = (chart) => ["left", "right", "seconds"].map((name) => Number(chart.dataset[name]));
 
   const said = (value, unit) => {
@@ -42,14 +44,14 @@
       cursors[number].setAttribute("x2", x);
       cursors[number].setAttribute("visibility", "visible");
     });
-    document.querySelectorAll("output.readout").forEach((output) => {
+    outputs.forEach((output) => {
       output.textContent = words(readouts[output.dataset.for], at);
     });
   };
   const hide = () => {
     now = null;
     cursors.forEach((line) => line.setAttribute("visibility", "hidden"));
-    document.querySelectorAll("output.readout").forEach((output) => (output.textContent = ""));
+    outputs.forEach((output) => (output.textContent = output.dataset.note));
   };
 
   charts.forEach((chart) => {
