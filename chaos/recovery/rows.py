@@ -29,8 +29,8 @@ def recover(tracks: Iterable[Track], events: list[Event], end_ns: int) -> list[R
         for kind, attempts in waits.items():
             dark = gaps(attempts, end_ns)
             for charge in charges(faults, kind, place, dark.dark_at):
-                if _traffic(attempts, charge):
-                    gap = dark.longest(charge.begin, charge.end)
+                gap = dark.longest(charge.begin, charge.end)
+                if gap.seconds or _traffic(attempts, charge):
                     rows.append(_row(kind, place, charge, gap, attempts, states[place]))
     return rows
 

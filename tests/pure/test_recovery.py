@@ -173,6 +173,12 @@ def test_no_traffic_after_the_fault_gives_no_row():
     assert rows(track(), events=[fault(10)], end=20) == []
 
 
+def test_a_failure_that_nothing_answered_darkens_the_next_fault_even_if_nobody_tried_again_under_it():
+    found = rows(track([*steady(0, 9), (9, 9.5, False), (25, 26, True)]), events=[fault(10), fault(20, "f2")], end=30)
+
+    assert [row["gap_s"] for row in found] == [10.0, 6.0]
+
+
 def test_no_fault_gives_no_rows():
     assert recover([track(steady(0, 9))], [], ns(20)) == []
 
@@ -403,6 +409,7 @@ def test_an_election_is_another_leader_in_a_higher_epoch():
     assert one(sent, events=[*before, state(17, None, 5, [2]), state(18, 2, 6, [2, 3])], end=30)["elect_s"] == 8.0
     assert one(sent, events=[*before, state(17, None, 5, []), state(18, 1, 6, [1])], end=30)["elect_s"] == 8.0
     assert one(sent, events=[*before, state(18, 1, 5, [1, 2, 3])], end=30)["elect_s"] is None
+    assert one(sent, events=[*before, state(18, 2, 3, [1, 2, 3])], end=30)["elect_s"] is None  # somebody's stale view
     assert one(sent, events=[*before, state(18, 2, 6, [2, 3], partition=1)], end=30)["elect_s"] is None
     assert one(sent, events=[fault(10)], end=30)["elect_s"] is None
 
@@ -512,7 +519,7 @@ def test_gaps_are_those_of_the_plain_definition(history: Any, end: int):
         )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(a_history, st.lists(moment, min_size=1, max_size=3, unique=True), st.integers(31, 45))
 def test_no_darkness_is_counted_twice_and_none_after_the_first_fault_is_dropped(history: Any, begins: list[int], end: int):
     """With every fault touching the partition, the longest of each window together cover the longest gap of the run."""
@@ -521,5 +528,7 @@ def test_no_darkness_is_counted_twice_and_none_after_the_first_fault_is_dropped(
     found = rows(given_track, events=[fault(at, f"f{at}") for at in begins], end=end)
     whole = rows(given_track, events=[fault(min(begins))], end=end)
 
-    assert sum(row["gap_s"] for row in found) >= sum(row["gap_s"] for row in whole) or any(row["censored"] for row in whole)
-    assert all(row["gap_s"] <= whole[0]["gap_s"] or whole[0]["censored"] for row in found)
+    assert bool(found) == bool(whole)
+    if whole and not whole[0]["censored"]:
+        assert error_budget(found) >= whole[0]["gap_s"] - 1e-9
+        assert max(row["gap_s"] for row in found) <= whole[0]["gap_s"]
