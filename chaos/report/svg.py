@@ -35,6 +35,12 @@ def _number(value: object) -> object:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value
 
 
+def fitted(text: str, room: float, *, letter: float = 6.6) -> str:
+    """The text if it fits, else its two ends: a partition's number stands last and must stay."""
+    most = max(int(room / letter), 5)
+    return text if len(text) <= most else f"{text[: (most - 1) // 2]}…{text[-(most // 2) :]}"
+
+
 def path(points: Sequence[tuple[float, float] | None]) -> str:
     """A line through the points; None lifts the pen."""
     data, down = [], False

@@ -3,7 +3,7 @@
 from markupsafe import Markup
 
 from chaos.report.charts.backdrop import Backdrop
-from chaos.report.svg import Frame, el, joined, title
+from chaos.report.svg import Frame, el, fitted, joined, title
 from chaos.report.timeline import Stretch
 from chaos.report.words import listed, seconds
 
@@ -17,7 +17,7 @@ def holdings(rows: dict[str, list[Stretch]], width: int, length: float, backdrop
 
 
 def _row(client: str, held: list[Stretch], frame: Frame, top: int) -> Markup:
-    name = el("text", client, class_="row-name", x=frame.left, y=top + 14)
+    name = el("text", fitted(client, frame.right - frame.left), class_="row-name", x=frame.left, y=top + 14)
     return joined([name, *(_bar(client, one, frame, top + 20) for one in held)])
 
 

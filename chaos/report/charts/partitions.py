@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from chaos.report.charts.backdrop import Backdrop
-from chaos.report.svg import Frame, el, joined, title
+from chaos.report.svg import Frame, el, fitted, joined, title
 from chaos.report.timeline import Leadership, Stretch
 from chaos.report.words import seconds
 
@@ -30,7 +30,8 @@ def partitions(rows: list[Row], width: int, length: float, backdrop: Backdrop, w
 
 
 def _row(row: Row, frame: Frame, top: int) -> Markup:
-    name = el("text", row.name, class_="row-name", x=frame.left, y=top + 15)
+    room = frame.right - frame.left - len(row.note) * 6.2
+    name = el("text", fitted(row.name, room), class_="row-name", x=frame.left, y=top + 15)
     note = el("text", row.note, class_="row-note", x=frame.right, y=top + 15, text_anchor="end")
     strip = top + 23
     leaders = [_leader(row.name, one, frame, strip) for one in row.lead.leaders]
