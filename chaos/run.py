@@ -4,12 +4,13 @@ import importlib.metadata
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from chaos.evidence.account import Account
 from chaos.evidence.events import EventLog
 from chaos.evidence.folder import RunFolder
 from chaos.scenarios import scenario_named
@@ -104,25 +105,30 @@ def _run_on(
         watch(trial)
         if shared:
             cleaning.callback(_tidy, trial)
-        with _recorded(trial, manifest):
-            with Watch(cluster, events, lambda: list(trial.topics)):
-                _check_config(trial, wanted.cluster["config"] if not shared else {})
-                _act(wanted.scenario, trial)
+        with _recorded(trial, manifest), Watch(cluster, events, lambda: list(trial.topics)):
+            _check_config(trial, wanted.cluster["config"] if not shared else {})
+            finished = _act(wanted.scenario, trial)
             _keep_logs(trial)
-            trial.phase("judge", "judging")
+        if finished:
+            wanted.scenario.conclude(trial, Account.of(folder))
+        trial.phase("judge", "judging")
     return folder
 
 
-def _act(scenario: Scenario, trial: Trial) -> None:
+def _act(scenario: Scenario, trial: Trial) -> bool:
+    """Whether the scenario came to its end. If not, what is on record says why."""
+    finished = False
     trial.phase("setup")
     try:
         scenario.act(trial)
+        finished = True
     except TrialOver:
         pass
     except NotReady as trouble:  # a state that we needed did not come: nothing is proved either way
         trial.expect("completed", None, f"The scenario could not be completed: {trouble.message}")
     _heal(trial)
     trial.wind_down()
+    return finished
 
 
 def _heal(trial: Trial) -> None:
@@ -204,7 +210,5 @@ def _keep_logs(trial: Trial) -> None:
 
 
 def _tidy(trial: Trial) -> None:
-    try:
+    with suppress(SuiteError):  # whoever uses the cluster next finds out whether it still works
         trial.cluster.delete_topics(*trial.topics)
-    except SuiteError:  # the next to use the cluster finds out whether it still works
-        pass

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from chaos.bounds import Bound
+from chaos.bounds import Bound, Given, event_bounds
 from chaos.evidence.events import EventLog
 from chaos.evidence.folder import RunFolder
 from chaos.faults.catalogue import to_json
@@ -57,7 +57,9 @@ class Trial:
         self.groups: dict[str, int] = {}
         self.schedule: list[dict[str, Any]] = []
         self.replayed = replayed
-        self.exposed: list[int] = []  # values that the schedule puts at risk on purpose
+        self.exposed: list[int] = []  # values that the scenario puts at risk on purpose
+        self.seen: list[int] = []  # values at risk that a reader has already read
+        self.windows: dict[str, tuple[int, int]] = {}  # by fault: from when to when
         self.began_ns = time.monotonic_ns()
         self._suffix = suffix  # on a shared cluster, so that every run has topics and groups of its own
         self._faults = 0
@@ -95,11 +97,13 @@ class Trial:
         ring = [first, *others]
         return [[ring[(lead + i) % len(ring)] for i in range(min(replication, len(ring)))] for lead in range(partitions)]
 
-    def producer(self, name: str, *topics: str, **plan: Any) -> Client:
+    def producer(self, name: str, *topics: str, direct: bool = False, **plan: Any) -> Client:
+        """Start a producer; `direct` gives it connections that no fault on a link touches."""
         wanted = ProducerPlan(topics=self._partitions(topics), seed=self.seed, **plan)
-        return self.traffic.start(name, wanted, wait=False)
+        return self.traffic.start(name, wanted, wait=False, config=self._road(direct))
 
-    def consumer(self, name: str, *topics: str, **plan: Any) -> Client:
+    def consumer(self, name: str, *topics: str, direct: bool = False, **plan: Any) -> Client:
+        """Start a consumer; one that subscribes counts as a member its group must have."""
         config = dict(plan.pop("config", {}))
         if plan.get("mode", "subscribe") == "subscribe":
             group = plan["group"] = plan.get("group", "trial") + self._suffix
@@ -109,7 +113,10 @@ class Trial:
         else:
             plan.setdefault("group", f"reader{self._suffix}")
         wanted = ConsumerPlan(topics=self._partitions(topics), config=config, **plan)
-        return self.traffic.start(name, wanted, wait=False)
+        return self.traffic.start(name, wanted, wait=False, config=self._road(direct))
+
+    def _road(self, direct: bool) -> dict[str, str]:
+        return (self.cluster.direct_address if direct else self.cluster.address).librdkafka()
 
     def group(self, name: str = "trial") -> str:
         return name + self._suffix
@@ -142,7 +149,7 @@ class Trial:
         return any(isinstance(client.plan, ConsumerPlan) for client in self.traffic.clients)
 
     def healthy(self, phase: str = "healthy", *, timeout: float = 120, canary: bool = True) -> None:
-        """Every clause of health, held for a while. Again after a fault: that the cluster came back is part of the promise."""
+        """Every clause of health, held for a while. That the cluster comes back after a fault is part of the promise."""
         self.phase(phase, "waiting for a healthy cluster")
         known = clauses(self.cluster, brokers=frozenset(self.cluster.brokers), groups=self.groups)
         try:
@@ -167,6 +174,14 @@ class Trial:
             self.expect(name, False, trouble.message)
             raise TrialOver from trouble
 
+    def stays(self, name: str, look: Callable[[], bool], *, seconds: float, words: str) -> None:
+        """Something that must not change for a while, looked at all the time."""
+        end, held = time.monotonic() + seconds, True
+        while held and time.monotonic() < end:
+            held = look()
+            time.sleep(0.05)
+        self.expect(name, held, f"{words}; so it was{'' if held else ' not'} for {seconds:.1f} s.")
+
     def partition(self, topic: str, partition: int = 0) -> PartitionState:
         return self.cluster.partition(topic, partition)
 
@@ -174,6 +189,17 @@ class Trial:
         """The partitions of this run that have a replica on one of these brokers."""
         states = self.cluster.view.partitions(*self.topics)
         return [(state.topic, state.partition) for state in states if set(state.replicas) & set(brokers)]
+
+    def below_min_isr(self) -> dict[str, int]:
+        """The partitions of this run that were seen below their min ISR or without a leader, and how often."""
+        short: dict[str, int] = {}
+        for event in self.folder.events():
+            if event["event"] == "partition" and event["topic"] in self.topics:
+                least = int(self.topics[event["topic"]]["config"]["min.insync.replicas"])
+                if event["leader"] is None or len(event["isr"]) < least:
+                    where = f"{event['topic']}-{event['partition']}"
+                    short[where] = short.get(where, 0) + 1
+        return short
 
     # ---- faults -----------------------------------------------------------------------------------------------
 
@@ -183,17 +209,21 @@ class Trial:
         fault: Fault,
         *,
         affected: Iterable[Where] | None = None,
-        bounds: Mapping[str, Bound] | None = None,
+        send: Bound | None = None,
+        poll: Bound | None = None,
         role: str = "",
     ) -> Iterator[str]:
-        """Apply a fault, prove that it bites, and heal it whatever happens inside. Yields its id."""
+        """Apply a fault, prove that it bites, and heal it whatever happens inside. Yields its id.
+
+        `affected` are the partitions it may darken, each for no longer than the bounds for sends and polls say; on all
+        others it must not be noticed."""
         self._faults += 1
         name = f"f{self._faults}"
         self.phase("inject", fault.sentence + (f", {role}" if role else ""))
         began = time.monotonic_ns()
         step = {"at_s": round((began - self.began_ns) / 1e9, 3), "hold_s": 0.0, **to_json(fault)}
         self.schedule.append(step)
-        self.events.write("fault", t_ns=began, id=name, **self._facts(fault, affected, bounds))
+        self.events.write("fault", t_ns=began, id=name, **self._facts(fault, affected, event_bounds(send, poll)))
         try:
             with fault.applied(self):
                 self._prove(fault, name)
@@ -201,8 +231,9 @@ class Trial:
                 yield name
                 self.phase("heal", "healing")
         finally:
-            step["hold_s"] = round((time.monotonic_ns() - began) / 1e9, 3)
-            self.events.write("heal", id=name)
+            healed = int(self.events.write("heal", id=name)["t_ns"])
+            self.windows[name] = (began, healed)
+            step["hold_s"] = round((healed - began) / 1e9, 3)
 
     def _prove(self, fault: Fault, name: str) -> None:
         try:
@@ -214,17 +245,16 @@ class Trial:
         self.events.write("bite", id=name, sentence=seen)
         self.say(f"it bites: {seen}")
 
-    def _facts(
-        self, fault: Fault, affected: Iterable[Where] | None, bounds: Mapping[str, Bound] | None
-    ) -> dict[str, Any]:
+    def _facts(self, fault: Fault, affected: Iterable[Where] | None, bounds: dict[str, Any]) -> dict[str, Any]:
         facts: dict[str, Any] = {"fault": fault.kind, "sentence": fault.sentence, "affected": None}
         if affected is not None:
-            facts["affected"] = [list(where) for where in affected]
-            facts["noise_s"] = self.settings.noise_s
-        if bounds:
-            facts["bounds"] = {kind: round(bound.seconds, 3) for kind, bound in bounds.items()}
-            facts["bounds"]["why"] = "; ".join(f"{kind}: {bound.why}" for kind, bound in bounds.items())
-        return facts
+            facts |= {"affected": [list(where) for where in affected], "noise_s": self.settings.noise_s}
+        return facts | ({"bounds": bounds} if bounds else {})
+
+    def given(self, **client: Any) -> Given:
+        """What bounds are made of: the brokers' word for what is in effect, the clients' settings, the machine's noise."""
+        broker = self.cluster.effective_config(self.cluster.brokers[0])
+        return Given(broker, {**self.settings.clients, **self.settings.classic, **client}, self.settings.noise_s)
 
     # ---- what goes on record ----------------------------------------------------------------------------------
 
@@ -239,11 +269,8 @@ class Trial:
         """Clients finish what they are at, then everything is read back over connections that no fault touches."""
         self.phase("drain", "reading everything back")
         self.traffic.stop_producers()
-        if self.reading:
-            try:
-                self.traffic.wait_caught_up(timeout=30)
-            except NotReady as trouble:  # the drain will tell what is there; the readers did not get to see all of it
-                self.events.write("not-caught-up", sentence=trouble.message)
+        if self.reading and not self.traffic.wait_read_out():
+            self.events.write("not-caught-up", lag={f"{t}-{p}": n for (t, p), n in self.traffic.lag().items() if n > 0})
         self.traffic.stop_consumers()
         if self.topics:
             self.traffic.drain(DrainPlan(topics=self._partitions(())), self.cluster.direct_address.librdkafka())

@@ -70,6 +70,11 @@ class LedgerWriter:
         self._rows, self._chunks, self._held = [], [], 0
         self._due = time.monotonic() + EVERY
 
+    def sync(self) -> None:
+        """On disk when this returns, and nothing more is held."""
+        self.flush()
+        self._full.join()
+
     def close(self) -> None:
         self.flush()
         self._full.put(None)
@@ -84,6 +89,7 @@ class LedgerWriter:
                     self._write_part(chunks)
                 except Exception as error:  # a full disk must not hang the client that waits for the queue
                     self._trouble = error
+            self._full.task_done()
 
     def _write_part(self, chunks: list[Chunk]) -> None:
         self._parts += 1

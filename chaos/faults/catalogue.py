@@ -17,13 +17,15 @@ from chaos.faults.freeze_client import FreezeClient
 from chaos.faults.isolate import Isolate
 from chaos.faults.kill_broker import KillBroker
 from chaos.faults.kill_client import KillClient
-from chaos.faults.link_fault import TOXICS, LinkFault
+from chaos.faults.link_fault import LinkFault
+from chaos.faults.links_seen import TOXICS
 from chaos.faults.one_way import OneWay
 from chaos.faults.pause_broker import PauseBroker
 from chaos.faults.restart_broker import RestartBroker
 from chaos.faults.ring import Ring
 from chaos.faults.split import Split
 from chaos.faults.stop_broker import StopBroker
+from chaos.faults.stop_client import StopClient
 from compose.links import CLIENT, Link
 from compose.toxics import Direction
 from kernel.errors import UsageError
@@ -46,6 +48,7 @@ FAULTS: dict[str, Callable[..., Fault]] = {
     "bridge": Bridge,
     "one-way": OneWay,
     **{kind: _on_links(toxic) for kind, toxic in TOXICS.items()},
+    "stop-client": StopClient,
     "kill-client": KillClient,
     "freeze-client": FreezeClient,
     "drop-client-connection": DropClientConnection,

@@ -6,6 +6,7 @@ twice and none is dropped:
 1. The latest fault that touches the partition (or may: its `affected` is unknown) answers, from its begin on.
 2. A fault that should not touch the partition answers only once those before it are over there: healed, and the
    partition not dark.
+   And only until it is healed: what bringing a broker back costs the machine says nothing of where its fault reached.
 3. While an earlier fault is not over, the later of the two deadlines counts; if either has none, nothing is judged.
 """
 
@@ -64,9 +65,9 @@ def charges(faults: list[Fault], kind: str, place: tuple[str, int], dark_at: Cal
         if touched is False and running:
             continue
         if found:
-            found[-1] = replace(found[-1], end=fault.begin)
+            found[-1] = replace(found[-1], end=min(found[-1].end, fault.begin))
         bound = _later_deadline(fault, fault.bound(kind, place), running)
-        found.append(Charge(fault, fault.begin, NEVER, touched, bound))
+        found.append(Charge(fault, fault.begin, fault.healed if touched is False else NEVER, touched, bound))
     return found
 
 

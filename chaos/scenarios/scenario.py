@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from chaos.evidence.account import Account
 from chaos.trial import Trial
 from kernel.errors import UsageError
 
@@ -34,6 +35,7 @@ class Scenario:
     name: str
     promise: str  # one line: what is done and what must come of it
     act: Callable[[Trial], None]
+    conclude: Callable[[Trial, Account], None] = lambda _trial, _account: None  # from the ledger, once it is closed
     options: Mapping[str, Option] = field(default_factory=dict)
     brokers: int = 3
     least_brokers: int = 3
@@ -48,8 +50,7 @@ class Scenario:
         if unknown:
             known = ", ".join(self.options) or "none"
             raise UsageError(f"option {unknown[0]!r} is not one of {self.name}: it has {known}.", option=unknown[0])
-        chosen = {name: option.check(name, given.get(name, option.default)) for name, option in self.options.items()}
-        return chosen
+        return {name: option.check(name, given.get(name, option.default)) for name, option in self.options.items()}
 
     def cluster(self, brokers: int | None) -> dict[str, Any]:
         """The cluster it wants, as a ClusterSpec takes it."""

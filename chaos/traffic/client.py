@@ -18,7 +18,7 @@ TOP = Path(__file__).parent.parent.parent
 
 class Client:
     def __init__(self, name: str, plan: Plan, task: dict[str, Any], log: Path) -> None:
-        self.name, self.plan = name, plan
+        self.name, self.plan, self.config = name, plan, dict(task["config"])
         self.status: dict[str, Any] = {}
         self.killed = False
         self._log = log
@@ -48,6 +48,31 @@ class Client:
 
     def order(self, word: str) -> None:
         self._write(word)
+
+    def burst(self, count: int, timeout: float = 30) -> list[int]:
+        """Have a producer send so many records at once; returns their values."""
+        before = len(self.status.get("bursts", []))
+        self.order(f"burst {count}")
+        done = wait_until(
+            lambda: self.status.get("bursts", []),
+            lambda bursts: len(bursts) > before,
+            what=f"{count} records handed over by {self.name}",
+            timeout=timeout,
+            every=0.02,
+        )
+        return list(range(*done[before]))
+
+    def rest(self, timeout: float = 60) -> None:
+        """Have a producer pause, and return when it has an answer to everything it sent."""
+        self.order("pause")
+        mark = time.monotonic()
+        wait_until(
+            lambda: self.status,
+            lambda status: status.get("at", 0) > mark + 0.2 and status.get("open") == 0,
+            what=f"{self.name} has an answer to everything it sent",
+            timeout=timeout,
+            every=0.02,
+        )
 
     def stop(self) -> None:
         """Ask it to finish: what is under way is completed and written down."""

@@ -38,6 +38,7 @@ class Consuming:
         self._positions: dict[tuple[str, int], int] = {}  # processed and not yet committed
         self._assigned: set[tuple[str, int]] = set()
         self._errors: dict[str, int] = {}
+        self._told: dict[tuple[str, int], int] = {}  # what the group was last told, by us or in our name
         self._holding = False
         self._held: list[list[Any]] = []  # records in the middle of being processed: topic, partition, offset, value
         self._commit_at = self._report_at = 0.0
@@ -64,7 +65,9 @@ class Consuming:
         for (topic, partition), count in self._read.items():
             read[topic][str(partition)] = count
         assigned = [list(where) for where in sorted(self._assigned)]
-        return {"read": read, "assigned": assigned, "errors": self._errors, "holding": self._held}
+        committed = {f"{topic}-{partition}": offset for (topic, partition), offset in self._told.items()}
+        known = {"errors": self._errors, "holding": self._held, "committed": committed}
+        return {"read": read, "assigned": assigned, **known}
 
     # ---- reading ----------------------------------------------------------------------------------------------
 
@@ -112,6 +115,7 @@ class Consuming:
         self._consumer.pause(self._consumer.assignment())
         while command() != "stop":
             self._consumer.poll(0.05)  # serves the callbacks; nothing is handed over while all is paused
+            self._ledger.sync()  # this one is about to be killed, and what it knows is what the trial is about
             self._account(report)
 
     def _trouble(self, invoked: int, message: Any) -> None:
@@ -156,6 +160,8 @@ class Consuming:
                 self._errors[name] = self._errors.get(name, 0) + 1
             facts = {"topic": where.topic, "partition": where.partition, "offset": where.offset, "error": name}
             self._row(Kind.OFFSETS, outcome_of_request(name), invoked, ix, **facts)
+            if name is None:
+                self._told[where.topic, where.partition] = where.offset
 
     # ---- the group --------------------------------------------------------------------------------------------
 

@@ -53,6 +53,7 @@ class Producing:
         self._txn: str | None = None
         self._txns = 0
         self._account_at = 0.0
+        self._bursts: list[list[int]] = []  # first value, and the one after the last
 
     def run(self, command: Callable[[], str | None], report: Callable[[dict[str, Any]], None]) -> None:
         pace = Pace(self.plan.rate, time.monotonic_ns()) if self.plan.rate else None
@@ -62,6 +63,8 @@ class Producing:
                 resting = order == "pause"
                 if pace:
                     pace.resumed(time.monotonic_ns())
+            elif order and order.startswith("burst "):
+                self._burst(int(order.removeprefix("burst ")))
             if resting or self._spent:
                 self._producer.poll(0.02)
             elif pace:
@@ -82,7 +85,8 @@ class Producing:
             acked[topic][str(partition)] = count
         sent, open_ = (fast.sent, fast.open) if fast else (self._sent, len(done.open))
         outcomes = {**done.outcomes, "ok": sum(counts.values())}
-        return {"sent": sent, "open": open_, **outcomes, "acked": acked, "errors": dict(done.errors)}
+        known = {"acked": acked, "errors": dict(done.errors), "bursts": self._bursts}
+        return {"sent": sent, "open": open_, **outcomes, **known}
 
     @property
     def _spent(self) -> bool:
@@ -93,6 +97,13 @@ class Producing:
             if not self._spent:
                 self._send(pace.take())
         self._producer.poll(min(0.02, pace.wait_s(time.monotonic_ns())))
+
+    def _burst(self, count: int) -> None:
+        """So many records at once, and which: for a scenario that must know exactly what it put at risk."""
+        first = self._next
+        for _ in range(count):
+            self._send(None)
+        self._bursts.append([first, self._next])
 
     def _unpaced(self) -> None:
         for _ in range(BATCH):

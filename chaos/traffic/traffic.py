@@ -38,12 +38,12 @@ class Traffic:
 
     # ---- clients ----------------------------------------------------------------------------------------------
 
-    def start(self, name: str, plan: Plan, *, wait: bool = True, held_back: bool = False) -> Client:
+    def start(self, name: str, plan: Plan, *, wait: bool = True, config: Mapping[str, Any] | None = None) -> Client:
         """Start a client. A name that was used before gets a number: a client that comes back is a new client."""
         self._names[name] += 1
         life = name if self._names[name] == 1 else f"{name}.{self._names[name]}"
-        task: dict[str, Any] = {"run_id": self._run_id, "ledger": str(self._folder.ledger), "config": self._config}
-        task["wait"] = held_back
+        task: dict[str, Any] = {"run_id": self._run_id, "ledger": str(self._folder.ledger)}
+        task["config"] = self._config | dict(config or {})
         if isinstance(plan, ProducerPlan):
             self._producers += 1
             task["first"] = self._producers * VALUES_EACH
@@ -53,16 +53,27 @@ class Traffic:
         return client
 
     def client(self, name: str) -> Client:
-        if name not in self._clients:
+        """By the name of one life, or by the name it was first started under: then the latest life."""
+        latest = [life for life in self._clients if life == name or life.startswith(f"{name}.")]
+        if not latest:
             raise UsageError(f"client {name!r} does not exist: there are {', '.join(sorted(self._clients)) or 'none'}.")
-        return self._clients[name]
+        return self._clients[latest[-1]]
+
+    def revive(self, name: str) -> Client:
+        """Another life for a client that ended, with the same plan and the same connections."""
+        ended = self.client(name)
+        return self.start(ended.name.partition(".")[0], ended.plan, config=ended.config)
+
+    def close(self, name: str) -> None:
+        """Have it finish and close as it should."""
+        self.stop([self.client(name)])
 
     def kill(self, name: str) -> None:
         client = self.client(name)
         invoked = time.monotonic_ns()
         client.kill()
         self._crashes.row(
-            client=name, op=CRASH_OP, ix=0, kind=Kind.CRASH, invoked_ns=invoked, completed_ns=time.monotonic_ns(),
+            client=client.name, op=CRASH_OP, ix=0, kind=Kind.CRASH, invoked_ns=invoked, completed_ns=time.monotonic_ns(),
             outcome=Outcome.OK,
         )  # fmt: skip
 
@@ -125,13 +136,28 @@ class Traffic:
         wait_until(missing, lambda behind: not behind, what=what, timeout=timeout, every=0.05)
 
     def wait_caught_up(self, timeout: float = 60) -> None:
-        """Until the group has read as much as was acknowledged, on every partition."""
+        """Until readers have read as much as was acknowledged, on every partition."""
         wait_until(
-            lambda: {where: count - self.read().get(where, 0) for where, count in self.acked().items()},
-            lambda lag: all(behind <= 0 for behind in lag.values()),
-            what="consumers have read all that was acknowledged (lag is shown)",
-            timeout=timeout,
-        )
+            self.lag, lambda lag: not any(behind > 0 for behind in lag.values()),
+            what="all that was acknowledged is read (lag is shown)", timeout=timeout,
+        )  # fmt: skip
+
+    def wait_read_out(self, *, quiet_s: float = 3.0, timeout: float = 60) -> bool:
+        """Until readers have caught up, or get no more: what was lost will never come. Whether they caught up."""
+        seen: list[tuple[int, float]] = []
+
+        def look() -> bool:
+            total = sum(self.read().values())
+            if not seen or seen[-1][0] != total:
+                seen.append((total, time.monotonic()))
+            return not any(behind > 0 for behind in self.lag().values()) or time.monotonic() - seen[-1][1] > quiet_s
+
+        wait_until(look, bool, what="readers at the end of what there is", timeout=timeout)
+        return not any(behind > 0 for behind in self.lag().values())
+
+    def lag(self) -> dict[Where, int]:
+        read = self.read()
+        return {where: count - read.get(where, 0) for where, count in self.acked().items()}
 
     # ---- the end ----------------------------------------------------------------------------------------------
 

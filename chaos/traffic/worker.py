@@ -29,10 +29,6 @@ def main() -> None:
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
     client = _client(task)
     _report({"ready": True})
-    if task.get("wait"):
-        while (order := orders.get()) != "go":
-            if order == "stop":
-                return
     client.run(lambda: None if orders.empty() else orders.get(), _report)
     _report({"closed": True})
 

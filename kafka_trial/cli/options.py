@@ -14,7 +14,8 @@ Brokers = Annotated[int, typer.Option("--brokers", help=f"How many brokers, 1 to
 Provider = Annotated[str, typer.Option("--provider", metavar="NAME", help=f"Where brokers run: {', '.join(PROVIDERS)}.")]
 Security = Annotated[str, typer.Option("--security", metavar="NAME", help=f"How clients get in: {', '.join(SECURITY)}.")]
 Settings = Annotated[
-    str, typer.Option("--settings", metavar="NAME", help="quick: short timeouts; default: Kafka's own. Bounds follow either.")
+    str,
+    typer.Option("--settings", metavar="NAME", help="quick: short timeouts; default: Kafka's own."),
 ]
 Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where run folders are kept.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer in JSON, for programs.")]

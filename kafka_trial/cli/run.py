@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +24,9 @@ def run(
     twin: Annotated[bool, typer.Option("--twin", help="With the options under which the scenario must fail.")] = False,
     settings: Settings = "quick",
     seed: Annotated[int | None, typer.Option("--seed", help="For whatever is left to chance. Default: a new one.")] = None,
-    brokers: Annotated[int | None, typer.Option("--brokers", help="How many brokers. Default: what the scenario needs.")] = None,
+    brokers: Annotated[
+        int | None, typer.Option("--brokers", help="How many brokers. Default: what the scenario needs.")
+    ] = None,
     kafka: Kafka = DEFAULT_KAFKA,
     provider: Provider = "auto",
     security: Security = "plaintext",
@@ -143,7 +146,9 @@ def _facts(scenario: Any) -> dict[str, Any]:
         "name": scenario.name,
         "promise": scenario.promise,
         "brokers": scenario.brokers,
-        "options": {n: {"default": o.default, "choices": list(o.choices), "help": o.help} for n, o in scenario.options.items()},
+        "options": {
+            n: {"default": o.default, "choices": list(o.choices), "help": o.help} for n, o in scenario.options.items()
+        },
         "twin": dict(scenario.twin),
         "twin_finds": scenario.twin_finds,
     }

@@ -1,0 +1,170 @@
+"""Members of a group are replaced one by one: closed, killed, or as static members, in both group protocols.
+
+No record is skipped. One that is read twice is one that a killed member had read and not yet committed, and no other.
+Each partition stalls no longer than its session and a rebalance allow. The twin commits by itself and crashes in the
+middle of its work: exactly what it had in hand is never processed, because its group had already been told it was.
+"""
+
+from typing import Any
+
+from chaos import bounds
+from chaos.evidence.account import Account
+from chaos.faults.fault import Fault
+from chaos.faults.kill_client import KillClient
+from chaos.faults.stop_client import StopClient
+from chaos.scenarios.scenario import Option, Scenario
+from chaos.traffic.client import Client
+from chaos.trial import Trial
+
+MEMBERS = ("consumer-1", "consumer-2", "consumer-3")
+PARTITIONS = 6
+
+
+def act(trial: Trial) -> None:
+    orders = trial.topic("orders", partitions=PARTITIONS)
+    producer = trial.producer("producer-1", orders)
+    for name in MEMBERS:
+        _member(trial, name, orders)
+    trial.healthy(canary=False)
+    trial.warm_up()
+    trial.steady()
+    if trial.options["commit"] == "auto":
+        _crash_in_the_middle(trial, orders)
+    else:
+        for name in MEMBERS:
+            _replace(trial, name, orders)
+    trial.steady("reading on with everybody back")
+    producer.rest()
+    _read_to_the_end(trial)
+
+
+def _member(trial: Trial, name: str, orders: str) -> Client:
+    options = trial.options
+    return trial.consumer(
+        name,
+        orders,
+        protocol=options["protocol"],
+        static=f"{name}-of-{trial.group()}" if options["how"] == "static" else None,
+        commit=options["commit"],
+        batch=50,
+        config={"auto.commit.interval.ms": 300} if options["commit"] == "auto" else {},
+    )
+
+
+def _replace(trial: Trial, name: str, orders: str) -> None:
+    how = trial.options["how"]
+    fault: Fault = KillClient(name) if how == "kill" else StopClient(name)
+    with trial.inject(fault, affected=_stalled(trial, name), poll=_bound(trial)):
+        trial.groups[trial.group()] -= 1
+        if how != "static":  # the others take its partitions over before it is replaced
+            trial.traffic.wait_for(reads=5, timeout=90)
+        _member(trial, name, orders)
+    trial.healthy("healthy-again")
+
+
+def _stalled(trial: Trial, name: str) -> list[tuple[str, int]]:
+    """A classic group stops as a whole when it rebalances; one of KIP-848 goes on with whatever does not move."""
+    if trial.options["protocol"] == "classic":
+        return [(topic, partition) for topic, facts in trial.topics.items() for partition in range(facts["partitions"])]
+    return [(topic, partition) for topic, partition in trial.traffic.client(name).status["assigned"]]
+
+
+def _bound(trial: Trial) -> bounds.Bound:
+    how, given = trial.options["how"], trial.given(**{"group.protocol": trial.options["protocol"]})
+    if how == "kill":
+        return bounds.consumer_killed(given)
+    return bounds.static_member_back(given, away_s=2.0) if how == "static" else bounds.consumer_closed(given)
+
+
+def _crash_in_the_middle(trial: Trial, orders: str) -> None:
+    name = MEMBERS[0]
+    victim = trial.traffic.client(name)
+    victim.order("hold")
+    held = trial.wait(
+        "records in hand", lambda: victim.status.get("holding"), bool, what=f"{name} in the middle of its work", timeout=60
+    )
+    trial.wait(
+        "committed in the background", lambda: victim.status.get("committed", {}), lambda told: _covers(told, held or []),
+        what=f"the group told that {name} is past what it has in hand", timeout=60,
+    )  # fmt: skip
+    trial.exposed = [value for *_, value in held or []]
+    bound = _bound(trial)
+    with trial.inject(
+        KillClient(name), affected=_stalled(trial, name), poll=bound, role=f"{len(trial.exposed)} records in hand"
+    ):
+        trial.groups[trial.group()] -= 1
+        trial.traffic.wait_for(reads=5, timeout=90)
+        _member(trial, name, orders)
+    trial.healthy("healthy-again")
+
+
+def _covers(committed: dict[str, int], held: list[list[int]]) -> bool:
+    return all(committed.get(f"{topic}-{partition}", -1) > offset for topic, partition, offset, _ in held)
+
+
+def _read_to_the_end(trial: Trial) -> None:
+    """Nothing but this traffic is in the topic, so as many records as were acknowledged are to be committed."""
+    trial.wait(
+        "read to the end",
+        lambda: {
+            where: count - trial.cluster.committed(trial.group()).get(where, 0)
+            for where, count in trial.traffic.acked().items()
+        },
+        lambda lag: not any(lag.values()),
+        what="the group has committed everything (lag is shown)",
+        timeout=90,
+        every=0.3,
+    )
+
+
+def conclude(trial: Trial, account: Account) -> None:
+    group = {client.name for client in trial.traffic.clients if client.name.startswith("consumer-")}
+    reads = account.read_by(group)
+    skipped = account.acked - {read.value for read in reads}
+    if trial.options["commit"] == "auto":
+        words = f"Exactly the {len(trial.exposed)} records in hand at the crash are never processed"
+        trial.expect("exact loss", skipped == set(trial.exposed), f"{words}; {len(skipped)} are not.")
+        return
+    trial.expect("none skipped", not skipped, f"The group reads every record; it skipped {len(skipped)}.")
+    counts: dict[int, int] = {}
+    for read in reads:
+        counts[read.value] = counts.get(read.value, 0) + 1
+    twice = {value for value, times in counts.items() if times > 1}
+    allowed = _uncommitted(trial, account)
+    words = f"Read twice is only what a killed member had not committed ({len(allowed)} records)"
+    trial.expect("duplicates", twice <= allowed, f"{words}; {len(twice)} were, {len(twice - allowed)} of them others.")
+    if trial.options["how"] == "static":
+        taken = [row for row in account.rebalances if row["kind"] != "assign" and _in_service(trial, row)]
+        words = "A static member that is back in time moves no partition of the others"
+        trial.expect("no rebalance", not taken, f"{words}; {len(taken)} were taken from somebody.")
+
+
+def _in_service(trial: Trial, row: dict[str, Any]) -> bool:
+    """Whether a member lost a partition in the middle of its life, and not by leaving, or with everybody at the end."""
+    first, last = min(trial.windows.values())[0], max(trial.windows.values())[1]
+    left = {step["client"]: window for step, window in zip(trial.schedule, trial.windows.values(), strict=True)}
+    begin, end = left.get(row["client"], (0, 0))
+    return first <= row["invoked_ns"] <= last and not begin <= row["invoked_ns"] <= end
+
+
+def _uncommitted(trial: Trial, account: Account) -> set[int]:
+    killed = {client.name for client in trial.traffic.clients if client.killed}
+    last: dict[tuple[str, str, int], int] = {}
+    for commit in account.commits:
+        last[commit.client, commit.topic, commit.partition] = commit.offset
+    return {r.value for r in account.read_by(killed) if r.offset >= last.get((r.client, r.topic, r.partition), 0)}
+
+
+SCENARIO = Scenario(
+    name="consumer-rolling-restart",
+    promise="members of a group are replaced one by one: no record is skipped, none is read twice without need",
+    act=act,
+    conclude=conclude,
+    options={
+        "how": Option("close", ("close", "kill", "static"), "how a member goes"),
+        "protocol": Option("classic", ("classic", "consumer"), "of the group: classic, or that of KIP-848"),
+        "commit": Option("sync", ("sync", "auto"), "after the work is done, or by itself in the background"),
+    },
+    twin={"commit": "auto", "how": "kill"},
+    twin_finds="exactly the records in hand at the crash are never processed",
+)
