@@ -1,23 +1,10 @@
-"""Long arrays a block at a time, so that what is computed in between stays small and in the cache."""
+"""Tables over all values or all places, filled a block of rows at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
-from chaos.evidence.columns import Bools, Ints
-
-BLOCK = 1 << 19
-
-
-def blocks(count: int) -> Iterator[slice]:
-    for start in range(0, count, BLOCK):
-        yield slice(start, min(start + BLOCK, count))
-
-
-def rows_where(count: int, test: Callable[[slice], Bools]) -> Ints:
-    """The rows for which the test holds, in order."""
-    found = [np.flatnonzero(test(block)) + block.start for block in blocks(count)]
-    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+from chaos.evidence.columns import Bools, Ints, blocks
 
 
 def table_of(size: int, count: int, codes: Callable[[slice], Ints]) -> Bools:

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from chaos.checkers.blocks import blocks
-from chaos.evidence.columns import Bools, Ints
+from chaos.evidence.columns import Bools, Ints, blocks
 from chaos.evidence.history import ABORT, COMMIT, FAIL, INFO, OK, History
 
 

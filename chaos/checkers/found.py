@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from chaos.checkers.blocks import rows_where
-from chaos.evidence.columns import Bools, Ints
+from chaos.evidence.columns import Bools, Ints, rows_where
 from chaos.evidence.history import History, Rows
 from kernel.verdict import MOST_FINDINGS, Finding
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaos.checkers.blocks import rows_where
-from chaos.evidence.columns import Bools, Ints
+from chaos.evidence.columns import Bools, Ints, blocks, rows_where
 from chaos.evidence.history import History
 
 
@@ -61,7 +60,8 @@ def in_order(group: Ints, keys: Ints) -> Order:
 
 
 def rising(keys: Ints) -> bool:
-    return bool((keys[1:] > keys[:-1]).all())
+    """Block by block, and no further than the first that does not."""
+    return all((keys[b.start + 1 : b.stop + 1] > keys[b.start : b.stop]).all() for b in blocks(keys.size - 1))
 
 
 def _gathered(group: Ints) -> Ints:

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 from chaos.checkers import CHECKERS, Checker
-from chaos.checkers.blocks import blocks
 from chaos.checkers.facts import Facts
 from chaos.checkers.found import NOTHING, Found
 from chaos.evidence.clients import Clients
+from chaos.evidence.columns import blocks
 from chaos.evidence.history import OK, History, read_history
 from kernel.verdict import ANOMALIES, Examined
 

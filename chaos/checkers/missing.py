@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaos.checkers.blocks import rows_where
-from chaos.evidence.columns import Bools, Ints
+from chaos.evidence.columns import Bools, Ints, rows_where
 from chaos.evidence.history import OK, History
 
 

@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from chaos.checkers.blocks import rows_where
 from chaos.checkers.facts import Facts
 from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
 from chaos.checkers.in_order import group_of, in_order
-from chaos.evidence.columns import Bools
+from chaos.evidence.columns import Bools, rows_where
 from chaos.evidence.history import OK, History
 from chaos.evidence.keys import order_keys
 from kernel.verdict import MOST_FINDINGS, Finding

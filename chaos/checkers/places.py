@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaos.checkers.blocks import blocks
-from chaos.evidence.columns import Ints
+from chaos.evidence.columns import Ints, blocks
 from chaos.evidence.history import OK, History, Rows
 
 WASTE = 4

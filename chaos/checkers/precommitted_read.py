@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from chaos.checkers.blocks import rows_where
 from chaos.checkers.facts import Facts
 from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
 from chaos.checkers.writers import reads_of_transactions
-from chaos.evidence.columns import Bools, Ints
+from chaos.evidence.columns import Bools, Ints, rows_where
 from chaos.evidence.history import History
 from kernel.verdict import MOST_FINDINGS, Finding
 

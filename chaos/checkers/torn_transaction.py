@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from chaos.checkers.blocks import blocks
 from chaos.checkers.facts import Facts
 from chaos.checkers.found import NOTHING, Found, told
+from chaos.evidence.columns import blocks
 from chaos.evidence.history import FAIL, History
 from kernel.verdict import MOST_FINDINGS, Finding
 

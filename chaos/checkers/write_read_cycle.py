@@ -2,12 +2,11 @@
 
 import numpy as np
 
-from chaos.checkers.blocks import rows_where
 from chaos.checkers.facts import Facts
 from chaos.checkers.found import NOTHING, Found, told
 from chaos.checkers.rings import rings
 from chaos.checkers.writers import reads_of_transactions
-from chaos.evidence.columns import Ints
+from chaos.evidence.columns import Ints, rows_where
 from chaos.evidence.history import History
 from kernel.verdict import MOST_FINDINGS, Finding
 

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from chaos.checkers.blocks import blocks, rows_where
-from chaos.evidence.columns import Ints
+from chaos.evidence.columns import Ints, blocks, rows_where
 from chaos.evidence.history import History
 
 

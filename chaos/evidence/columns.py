@@ -3,7 +3,7 @@
 A ledger has a hundred million rows on a bad day. What it weighs in memory is decided here.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,24 @@ import numpy.typing as npt
 Ints = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 
+BLOCK = 1 << 18  # rows; what is computed of a block stays in the processor's cache
 WIDTHS = (np.int8, np.int16, np.int32, np.int64)
 
 
 def narrowest(low: int, high: int) -> np.dtype[Any]:
     return next(np.dtype(width) for width in WIDTHS if np.iinfo(width).min <= low and high <= np.iinfo(width).max)
+
+
+def blocks(count: int) -> Iterator[slice]:
+    """Long arrays a block at a time, so that what is computed in between stays small."""
+    for start in range(0, count, BLOCK):
+        yield slice(start, min(start + BLOCK, count))
+
+
+def rows_where(count: int, test: Callable[[slice], Bools]) -> Ints:
+    """The rows for which the test holds, in order."""
+    found = [np.flatnonzero(test(block)) + block.start for block in blocks(count)]
+    return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
 
 class Column:

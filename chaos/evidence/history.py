@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from chaos.evidence.columns import Bools, Column, Ints, Names
-from chaos.evidence.keys import order_keys
+from chaos.evidence.columns import Bools, Column, Ints, Names, rows_where
+from chaos.evidence.keys import joint_keys, order_keys
 from chaos.evidence.ledger_files import KINDS, OUTCOMES, Batch, LedgerFiles
 from chaos.evidence.row_rules import check_rows
 from chaos.evidence.values import ValueColumns, Values
@@ -173,14 +173,12 @@ def _or_minus_one(cells: Ints, known: Bools) -> Ints:
 
 def _refuse_twins(ledger: Path, streams: list[Rows], clients: list[str]) -> None:
     """Client, op and ix name one row. Two under one name, and no order of theirs would mean anything."""
-    keys = order_keys([(rows.client, rows.op, rows.ix) for rows in streams])
-    every = np.concatenate(keys)
+    names = [(rows.client, rows.op, rows.ix) for rows in streams]
+    every = joint_keys(names)
     every.sort()
-    twin = np.flatnonzero(every[1:] == every[:-1])
-    if not twin.size:
-        return
-    for rows, mine in zip(streams, order_keys([(rows.client, rows.op, rows.ix) for rows in streams]), strict=True):
-        found = np.flatnonzero(mine == every[twin[0]])
+    twins = rows_where(every.size - 1, lambda b: every[b] == every[b.start + 1 : b.stop + 1])
+    for rows, keys in zip(streams, order_keys(names) if twins.size else (), strict=False):
+        found = np.flatnonzero(keys == every[twins[0]])
         if found.size:
             row = found[0]
             raise UsageError(

@@ -12,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaos.evidence.columns import Bools, Ints, Names
+from chaos.evidence.columns import BLOCK, Bools, Ints, Names, narrowest
 from chaos.evidence.json_rows import json_batches
 from kernel.errors import UsageError
 from kernel.ledger import COLUMNS, Kind, Outcome
 
-BATCH = 1 << 18  # rows; a batch's arrays fit into the processor's cache
 KINDS = {str(kind): code for code, kind in enumerate(Kind)}
 OUTCOMES = {str(outcome): code for code, outcome in enumerate(Outcome)}
 FIXED = {"kind": KINDS, "outcome": OUTCOMES}
@@ -64,7 +63,7 @@ class LedgerFiles:
 
     def batches(self) -> Iterator[Batch]:
         for file in self.files():
-            raw = json_batches(file, BATCH) if file.suffix == ".jsonl" else _parquet_batches(file, self.columns)
+            raw = json_batches(file, BLOCK) if file.suffix == ".jsonl" else _parquet_batches(file, self.columns)
             for first, lines, table in raw:
                 if table.num_rows:
                     yield self._batch(Origin(file, first, lines), table)
@@ -91,15 +90,19 @@ class LedgerFiles:
         if not pa.types.is_dictionary(cell.type):
             cell = cell.dictionary_encode()
         indices = cell.indices
+        if len(cell.dictionary) == 1 and not indices.null_count and not cell.dictionary.null_count:
+            only = self._numbered(origin, column, cell.dictionary.to_pylist(), np.zeros(1, np.int8), np.zeros(1, np.int8))
+            return np.full(len(cell), only[0], dtype=narrowest(0, int(only[0])))
         local = (indices.fill_null(-1) if indices.null_count else indices).to_numpy(zero_copy_only=False)
         used = np.zeros(len(cell.dictionary) + 1, dtype=bool)
         used[local] = True  # null is -1: the last place
         if cell.dictionary.null_count:  # a null may also stand in the dictionary itself
             used[:-1] &= cell.dictionary.is_valid().to_numpy(zero_copy_only=False)
         entries = np.flatnonzero(used[:-1])
-        table = np.full(used.size, -1, dtype=np.int32)
         names = cell.dictionary.take(pa.array(entries)).to_pylist()
-        table[entries] = self._numbered(origin, column, names, local, entries)
+        numbers = self._numbered(origin, column, names, local, entries)
+        table = np.full(used.size, -1, dtype=narrowest(-1, int(numbers.max(initial=0))))
+        table[entries] = numbers
         codes: Ints = table[local]
         return codes
 
@@ -144,7 +147,7 @@ def _parquet_batches(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[int
         texts = [column for column in there if COLUMNS[column] == "str"]
         with pq.ParquetFile(file, read_dictionary=texts, buffer_size=1 << 20, pre_buffer=False) as parquet:
             first = 1
-            for batch in parquet.iter_batches(BATCH, columns=there or None, use_threads=False):
+            for batch in parquet.iter_batches(BLOCK, columns=there or None, use_threads=False):
                 yield first, None, batch
                 first += batch.num_rows
     except (pa.ArrowException, OSError) as error:

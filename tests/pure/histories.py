@@ -1,7 +1,9 @@
 """Histories for the judge: builders for a row each, folders to put them in, and strategies that draw whole runs."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +11,8 @@ import pyarrow.parquet as pq
 from hypothesis import strategies as st
 
 from kernel.ledger import COLUMNS
+from kernel.verdict import ANOMALIES
+from tests.pure.simulation import MANIFEST, simulate
 
 Row = dict[str, Any]
 ARROW = {"str": pa.string(), "i64": pa.int64(), "i32": pa.int32(), "bool": pa.bool_()}
@@ -75,78 +79,104 @@ def write_run(
 
 
 # ---- whole runs, drawn ----------------------------------------------------------------------------------------------
+# Hypothesis draws a seed and sizes, and shrinks the sizes: drawing every cell through it costs a hundred times more.
 
-OUTCOMES = st.sampled_from(("ok", "ok", "ok", "fail", "info"))
-PARTITIONS = st.sampled_from((0, 0, 1))
+KINDS = (
+    "send",
+    "send",
+    "send",
+    "poll",
+    "poll",
+    "poll",
+    "commit",
+    "abort",
+    "offsets",
+    "assign",
+    "revoke",
+    "lost",
+    "drained",
+    "begin",
+)
+FAR = (0, 0, 0, 1 << 62)  # ops and values so far apart that they cannot be packed, nor tabled
 CLIENTS = ("a", "b", "c")
-VALUES = st.one_of(st.integers(0, 6), st.sampled_from((-5, 1 << 40, -(1 << 62), (1 << 63) - 1)))
-OFFSETS = st.one_of(st.integers(0, 8), st.just(1 << 40))
-TXNS = st.sampled_from((None, None, "t1", "t2", "t3"))
 
 
-@st.composite
-def one_row(draw: st.DrawFn) -> Row:
+@dataclass(frozen=True)
+class Drawn:
+    manifest: Row
+    rows: list[Row]
+    events: list[Row]
+
+
+def random_row(random: Random, far: int) -> Row:
     """Any row that keeps the contract, however little sense it makes beside the others."""
-    kind = draw(
-        st.sampled_from(
-            (
-                "send",
-                "send",
-                "send",
-                "poll",
-                "poll",
-                "poll",
-                "commit",
-                "abort",
-                "offsets",
-                "assign",
-                "revoke",
-                "drained",
-                "begin",
-                "crash",
-            )
-        )
-    )
-    outcome = draw(OUTCOMES)
-    cells: Row = {
-        "kind": kind,
-        "outcome": outcome,
-        "txn": draw(TXNS),
-        "topic": draw(st.sampled_from(("x", "x", "x", "y", None))),
-    }
-    cells["partition"] = draw(st.one_of(PARTITIONS, st.none()) if kind not in ("poll", "drained") else PARTITIONS)
-    cells["offset"] = draw(st.one_of(OFFSETS, OFFSETS, st.none()) if kind not in ("poll", "drained") else OFFSETS)
-    if kind in ("poll", "drained") and cells["topic"] is None:
-        cells["topic"] = "x"
-    if kind == "send" or (kind == "poll" and draw(st.integers(0, 9))):
-        cells["value"] = draw(VALUES)
+    kind, whole = random.choice(KINDS), random.random() < 0.9
+    cells = {"kind": kind, "outcome": random.choice(("ok", "ok", "ok", "ok", "fail", "info"))}
+    cells |= {"client": random.choice(CLIENTS), "op": random.randrange(8) + random.choice((0, far))}
+    cells |= {"txn": random.choice((None, None, "t1", "t2", "t3"))}
+    if whole or kind in ("poll", "drained"):
+        cells |= {"topic": random.choice("xxxy"), "partition": random.choice((0, 0, 1)), "offset": random.randrange(7)}
+    elif random.random() < 0.5:
+        cells |= {"topic": "x", "partition": 0}
+    if kind == "drained":
+        cells["offset"] += 3
+    if kind == "send" or (kind == "poll" and whole):
+        cells["value"] = random.choice((0, 1, 2, 3, 4, 5, 5 - far))
     return cells
 
 
-@st.composite
-def dirty_runs(draw: st.DrawFn) -> tuple[Row, list[Row], list[Row]]:
-    """(manifest, rows, events): rows at random, so that every anomaly comes up, and every border of each."""
-    rows = draw(st.lists(one_row(), min_size=1, max_size=18))
-    far = draw(st.sampled_from((0, 0, 1 << 62)))  # ops so far apart that they cannot be packed
-    for number, one in enumerate(rows):
-        one["client"] = draw(st.sampled_from(CLIENTS))
-        one["op"], one["ix"] = draw(st.integers(0, 5)) + draw(st.sampled_from((0, far))), number
-    manifest = {
-        "permitted": draw(st.lists(st.sampled_from(("lost-write", "duplicate")), unique=True)),
-        "clients": draw(clients()),
-    }
-    return manifest, draw(st.permutations(rows)), draw(faults())
+def random_run(seed: int, count: int) -> Drawn:
+    """Rows at random, so that every anomaly comes up, and every border of each."""
+    random = Random(seed)
+    far = random.choice(FAR)
+    rows = [random_row(random, far) | {"ix": number} for number in range(count)]
+    random.shuffle(rows)
+    return Drawn(random_manifest(random, CLIENTS), rows, random_events(random))
 
 
-@st.composite
-def clients(draw: st.DrawFn) -> Row:
-    facts = st.fixed_dictionaries(
-        {}, optional={"isolation": st.sampled_from(("read_committed", "read_uncommitted")), "ordered": st.booleans()}
-    )
-    return draw(st.dictionaries(st.sampled_from(CLIENTS), facts))
+def random_manifest(random: Random, names: tuple[str, ...]) -> Row:
+    facts = [{}, {"ordered": True}, {"ordered": True, "isolation": "read_committed"}, {"isolation": "read_uncommitted"}]
+    permitted = random.sample(sorted(ANOMALIES), random.choice((0, 0, 3)))
+    return {"permitted": permitted, "clients": {name: random.choice(facts) for name in names if random.random() < 0.8}}
 
 
-@st.composite
-def faults(draw: st.DrawFn) -> list[Row]:
-    kinds = draw(st.lists(st.sampled_from(("fault", "bite", "heal", "leader")), max_size=3))
+def random_events(random: Random) -> list[Row]:
+    kinds = random.choice(((), (), ("fault",), ("fault", "bite"), ("fault", "bite", "heal"), ("leader",)))
     return [{"t_ns": number, "event": kind, "id": "f1"} for number, kind in enumerate(kinds)]
+
+
+def soiled_run(seed: int, rounds: int, stains: int) -> Drawn:
+    """A run in which everybody did as they should, and then a few cells were changed, rows dropped or repeated."""
+    random = Random(seed)
+    rows = simulate(seed, rounds, random.choice((1, 2, 3)))
+    for _ in range(stains):
+        soil(random, rows)
+    manifest = {"permitted": [], "clients": dict(MANIFEST["clients"])}
+    if random.random() < 0.3:
+        manifest["clients"].pop(random.choice(sorted(manifest["clients"])))
+    return Drawn(manifest, rows, random_events(random))
+
+
+def soil(random: Random, rows: list[Row]) -> None:
+    one, other = random.choice(rows), random.choice(rows)
+    stain = random.choice(("drop", "again", "outcome", "offset", "swap", "txn", "forget", "undrain"))
+    if stain == "drop":
+        rows.remove(one)
+    elif stain == "again":
+        rows.append(one | {"ix": max(row["ix"] for row in rows if row["op"] == one["op"]) + 1})
+    elif stain == "outcome":
+        one["outcome"] = random.choice(("ok", "fail", "info"))
+    elif stain == "offset" and one.get("offset") is not None:
+        one["offset"] = max(0, one["offset"] + random.choice((-2, -1, 1, 2)))
+    elif stain == "swap" and one["kind"] == other["kind"] and one.get("value") is not None is not other.get("value"):
+        one["value"], other["value"] = other["value"], one["value"]
+    elif stain == "txn":
+        one["txn"] = other.get("txn")
+    elif stain == "forget" and one.get("value") is not None:
+        rows[:] = [row for row in rows if row["kind"] != "poll" or row.get("value") != one["value"]]
+    elif stain == "undrain" and random.random() < 0.3:
+        rows[:] = [row for row in rows if row["kind"] != "drained" or row["partition"]]
+
+
+random_runs = st.builds(random_run, st.integers(0, 1 << 32), st.integers(4, 60))
+soiled_runs = st.builds(soiled_run, st.integers(0, 1 << 32), st.integers(10, 60), st.sampled_from((0, 1, 2, 4, 8)))

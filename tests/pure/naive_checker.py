@@ -3,6 +3,7 @@
 Shares no code with the product. Whatever an engine finds must be what this finds.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -29,6 +30,10 @@ class NaiveChecker:
         for row in self.reads + [s for s in self.sends if s["outcome"] == "ok" and s["offset"] is not None]:
             if row["topic"] is not None and row["partition"] is not None:
                 self.seats.add(((row["topic"], row["partition"], row["offset"]), row["value"]))
+        self.ends_of: dict[str, list[Row]] = defaultdict(list)
+        for row in self.rows:
+            if row["kind"] in ("commit", "abort") and row["txn"] is not None:
+                self.ends_of[row["txn"]].append(row)
         self.certain = sorted({place for place, value in self.seats if self.is_certain(value)})
         self.drained: dict[tuple[str, int], int] = {}
         for row in self.rows:
@@ -44,7 +49,7 @@ class NaiveChecker:
         return self.client(name).get("isolation", "read_committed") == "read_committed"
 
     def transaction_fate(self, txn: str) -> str:
-        ended = {(r["kind"], r["outcome"]) for r in self.rows if r["kind"] in ("commit", "abort") and r["txn"] == txn}
+        ended = {(row["kind"], row["outcome"]) for row in self.ends_of.get(txn, ())}
         if ("commit", "ok") in ended:
             return "ok"
         if ("commit", "info") not in ended and (("abort", "ok") in ended or ("commit", "fail") in ended):
@@ -83,7 +88,8 @@ class NaiveChecker:
         return bool(row["kind"] == "poll" and row["outcome"] == "ok" and row["value"] is not None)
 
     def certain_between(self, where: tuple[str, int], low: int, high: int) -> bool:
-        return any(place[:2] == where and low < place[2] < high for place in self.certain)
+        after = bisect_right(self.certain, (*where, low))
+        return after < len(self.certain) and self.certain[after] < (*where, high)
 
     # ---- anomalies --------------------------------------------------------------------------------------------
 
@@ -156,8 +162,11 @@ class NaiveChecker:
 
     def torn(self) -> int:
         count = 0
-        for txn in {send["txn"] for send in self.sends if send["txn"] is not None}:
-            mine = [send for send in self.sends if send["txn"] == txn and send["outcome"] != "fail"]
+        sends_in: dict[str, list[Row]] = defaultdict(list)
+        for send in self.sends:
+            if send["txn"] is not None and send["outcome"] != "fail":
+                sends_in[send["txn"]].append(send)
+        for txn, mine in sends_in.items():
             wrote = {partition(s) for s in mine if s["topic"] is not None and s["partition"] is not None}
             seen = {send["value"] in self.committed_values for send in mine}
             count += self.transaction_fate(txn) != "fail" and wrote <= set(self.drained) and seen == {True, False}
@@ -168,14 +177,8 @@ class NaiveChecker:
         for read in self.reads:
             for send in self.sends_of.get(read["value"], ()):
                 if send["client"] == read["client"] and send["txn"] is not None:
-                    ended = [
-                        row
-                        for row in self.rows
-                        if row["kind"] in ("commit", "abort")
-                        and row["txn"] == send["txn"]
-                        and row["client"] == read["client"]
-                    ]
-                    if not any(row["op"] < read["op"] for row in ended):
+                    ended = [row["op"] for row in self.ends_of.get(send["txn"], ()) if row["client"] == read["client"]]
+                    if not any(op < read["op"] for op in ended):
                         values.add(read["value"])
         return len(values)
 
