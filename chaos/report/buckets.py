@@ -81,7 +81,7 @@ class Buckets:
         acked, seen = kind["send"] & ok & (ended != NONE), kind["poll"] & ok & ~final & (rows.ints("offset") != NONE)
         self.unknown += int((kind["send"] & rows.mask("outcome", "info")).sum())
         for total, chosen in ((self.acked, acked), (self.unclear, kind["send"] & ~ok), (self.read, seen)):
-            total += np.bincount(self._bucket(when[chosen & (when != NONE)]), minlength=self.number)
+            total += np.bincount(self._bucket(when[chosen & self._shown(when)]), minlength=self.number)
         self._time(rows, acked, began, ended)
         for name, chosen in (("acked_to", acked), ("read_to", seen), ("drained", kind["drained"] & ok)):
             self._follow(name, rows, chosen, when)
@@ -89,10 +89,10 @@ class Buckets:
 
     def _time(self, rows: Rows, acked: Mask, began: Ints, ended: Ints) -> None:
         """By the moment of sending: a record shows what it had to wait for from then on."""
-        timed = acked & (began != NONE)
+        timed = acked & self._shown(began)
         self.latency.add(self._bucket(began[timed]), ended[timed] - began[timed])
         due = rows.ints(SCHEDULED)
-        timed = (due != NONE) & (began != NONE)
+        timed = self._shown(due) & (began != NONE)
         self.delay.add(self._bucket(due[timed]), began[timed] - due[timed])
 
     def _follow(self, name: str, rows: Rows, chosen: Mask, when: Ints) -> None:
@@ -139,6 +139,9 @@ class Buckets:
             topic = what[topics[row]] if topics[row] >= 0 else ""
             name = who[clients[row]] if clients[row] >= 0 else "?"
             self.changes.append(Change(int(when[row]), name, words[codes[row]], topic, int(partition[row])))
+
+    def _shown(self, when: Ints) -> Mask:
+        return (when >= self.begin_ns) & (when < self.begin_ns + self.number * self.width_ns)
 
     def _bucket(self, when: Ints) -> Ints:
         return np.clip((when - self.begin_ns) // self.width_ns, 0, self.number - 1)

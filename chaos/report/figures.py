@@ -55,7 +55,7 @@ def rates(buckets: Buckets, clock: Clock, backdrop: Backdrop) -> Figure:
             )
         ),
         _legend(series),
-        f"The closing drain is not counted as read.{_cut(series)}",
+        f"The closing drain is not counted.{_cut(series)}",
         _readout(series, buckets, "/s"),
     )
 

@@ -46,7 +46,10 @@ class Fold:
 
     @property
     def values(self) -> str:
-        return listed(finding["value"] for finding in self.findings if finding.get("value") is not None) or "–"
+        known = [int(finding["value"]) for finding in self.findings if finding.get("value") is not None]
+        if len(known) > 2 and known == list(range(known[0], known[-1] + 1)):
+            return f"{known[0]}-{known[-1]}"
+        return listed(known) or "–"
 
     @property
     def sentence(self) -> str:

@@ -42,6 +42,7 @@ def rendered(
 ) -> str:
     faults = timeline.faults(events, clock)
     style, script = _asset("report.css"), _asset("report.js")
+    recovery, untouched = tables.recovery(verdict)
     drawn = _figures(verdict, events, faults, buckets, clock) if buckets else {}
     return (
         _environment()
@@ -59,7 +60,8 @@ def rendered(
             drawn=drawn,
             readouts={one.id: one.readout for one in _flat(drawn) if one.readout},
             findings=tables.findings(verdict),
-            recovery=tables.recovery(verdict),
+            recovery=recovery,
+            untouched=untouched,
             bounds=tables.bounds(verdict),
             expectations=tables.expectations(verdict),
             contract=tables.contract(verdict),
@@ -81,8 +83,14 @@ def _summed(folder: RunFolder, events: list[dict[str, Any]]) -> tuple[Buckets | 
         return None, timeline.Clock(begin, max(1e-3, (events[-1]["t_ns"] - begin) / 1e9) if events else 1.0)
     begin, end = known
     end = max([end, *(event["t_ns"] for event in events if event["event"] in ("fault", "heal", "partition"))])
+    end = min([end, *(_soon_after(event["t_ns"], begin) for event in events if event.get("phase") == "drain")])
     buckets = filled(begin, end, batches(folder.ledger))
     return buckets, timeline.Clock(begin, max((end - begin) / 1e9, buckets.width_s))
+
+
+def _soon_after(drain: int, begin: int) -> int:
+    """Reading everything back may take as long as the run, and there is nothing to see in it."""
+    return drain + max(10**9, (drain - begin) // 20)
 
 
 def _figures(

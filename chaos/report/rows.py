@@ -31,6 +31,7 @@ class Rows:
     def __init__(self, batch: Any) -> None:
         self.batch = batch
         self.names = set(batch.schema.names)
+        self._codes: dict[str, tuple[Ints, list[str]]] = {}
 
     def ints(self, name: str) -> Ints:
         if name not in self.names:
@@ -40,6 +41,11 @@ class Rows:
 
     def codes(self, name: str) -> tuple[Ints, list[str]]:
         """Each row's place in the list of words; -1 where there is none."""
+        if name not in self._codes:
+            self._codes[name] = self._encoded(name)
+        return self._codes[name]
+
+    def _encoded(self, name: str) -> tuple[Ints, list[str]]:
         if name not in self.names:
             return np.full(len(self.batch), -1, np.int64), []
         column = self.batch.column(name)
@@ -49,8 +55,13 @@ class Rows:
         return np.asarray(codes), [str(word) for word in column.dictionary.to_pylist()]
 
     def mask(self, name: str, word: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Words are few, and one may stand in a dictionary twice."""
         codes, words = self.codes(name)
-        return np.isin(codes, [place for place, known in enumerate(words) if known == word])
+        found = np.zeros(len(codes), np.bool_)
+        for place, known in enumerate(words):
+            if known == word:
+                found |= codes == place
+        return found
 
     def truths(self, name: str) -> np.ndarray[Any, np.dtype[np.bool_]]:
         if name not in self.names:
@@ -86,7 +97,7 @@ def span(ledger: Path) -> tuple[int, int] | None:
 
 
 def _parquet(file: Path, wanted: tuple[str, ...] = (*STRINGS, *NUMBERS, "final")) -> Iterator[Any]:
-    with pq.ParquetFile(file, memory_map=True) as parquet:
+    with pq.ParquetFile(file, memory_map=True, read_dictionary=list(STRINGS)) as parquet:
         columns = [name for name in wanted if name in parquet.schema_arrow.names]
         yield from parquet.iter_batches(BATCH, columns=columns)
 

@@ -42,12 +42,14 @@ def fitted(text: str, room: float, *, letter: float = 6.6) -> str:
 
 
 def path(points: Sequence[tuple[float, float] | None]) -> str:
-    """A line through the points; None lifts the pen."""
-    data, down = [], False
-    for point in points:
-        if point is not None:
-            data.append(f"{'L' if down else 'M'}{point[0]:.1f} {point[1]:.1f}")
-        down = point is not None
+    """A line through the points; None lifts the pen. A point between two Nones is a dot."""
+    data, run = [], 0
+    for point in [*points, None]:
+        if point is None:
+            data += ["h0"] if run == 1 else []
+        else:
+            data.append(f"{'L' if run else 'M'}{point[0]:.1f} {point[1]:.1f}")
+        run = 0 if point is None else run + 1
     return "".join(data)
 
 

@@ -15,6 +15,7 @@ from chaos.report.words import STAGES, gap_of, place, seconds
 from kernel.verdict import ANOMALIES
 
 MOST_EVENTS = 2000
+MOST_ROWS = 400  # of a table of recovery: those with the longest gaps
 SECRET = re.compile(r"password|secret|jaas|credential|private", re.I)
 # What decides who leads, when, and what an acknowledgement is worth.
 MATTERS = re.compile(
@@ -31,8 +32,16 @@ class Table:
     marks: list[str]  # per row: ok, bad, unsure or nothing
 
 
-def recovery(verdict: dict[str, Any]) -> Table:
+def recovery(verdict: dict[str, Any]) -> tuple[Table, Table]:
+    """What the fault touched or should not have touched; and the rest, of which there may be a thousand."""
     rows = verdict.get("recovery") or []
+    telling = [row for row in rows if row.get("affected") is not False or row.get("within") is False]
+    quiet = [row for row in rows if row.get("affected") is False and row.get("within") is not False]
+    return _recovery(telling), _recovery(quiet)
+
+
+def _recovery(rows: list[dict[str, Any]]) -> Table:
+    rows = sorted(rows, key=lambda row: row.get("gap_s") or 0.0, reverse=True)[:MOST_ROWS] if len(rows) > MOST_ROWS else rows
     stages = {key: word for key, word in STAGES.items() if any(row.get(key) is not None for row in rows)}
     return Table(
         ["fault", "partition", "of", "affected", "gap", "bound", *stages.values(), "within"],

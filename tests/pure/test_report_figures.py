@@ -120,6 +120,7 @@ def test_the_delay_behind_the_schedule_is_drawn_where_it_is_known(tmp_path: Path
 
 def test_a_line_lifts_its_pen_where_nothing_is_known():
     assert path([(0, 1), (1, 2), None, (3, 4), (4, 5)]) == "M0.0 1.0L1.0 2.0M3.0 4.0L4.0 5.0"
+    assert path([None, (1, 2), None]) == "M1.0 2.0h0"  # a dot, which round ends make visible
     assert steps([(0, 1), (2, 5)]) == [(0, 1), (2, 1), (2, 5)]
     assert area([(0, 1), (1, 1)], [(0, 3), (1, 2)]) == "M0.0 1.0L1.0 1.0L1.0 2.0L0.0 3.0Z"
 

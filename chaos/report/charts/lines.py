@@ -36,7 +36,7 @@ def throughput(series: Sequence[Series], frame: Frame, backdrop: Backdrop, *, wi
 
 def latency(series: Sequence[Series], frame: Frame, backdrop: Backdrop, *, width_s: float, words: str) -> Markup:
     """Logarithmic: a fault makes it a thousand times longer, and the calm before it should still be seen."""
-    known = [value for one in series for value in one.values if value]
+    known = [value for one in series if one.name != "delay" for value in one.values if value]  # a delay is often nothing
     low, high = min(known, default=0.001), max(known, default=1.0)
     low, high = max(low / 1.5, 1e-5), max(high * 1.3, low * 10)
     scale = logarithmic(low, high, frame.floor, frame.top + 4)
