@@ -9,22 +9,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from chaos.faults.fault import Arena
-from chaos.faults.links_seen import bitten
+from chaos.faults.links_seen import KINDS, TOXICS, bitten
 from compose.links import Link
-from compose.toxics import Bandwidth, Blackhole, Cut, Latency, LimitData, Reset, Slicer, Toxic
+from compose.toxics import Bandwidth, Blackhole, Cut, Latency, Slicer, Toxic
 from kernel.errors import UsageError
-
-# The toxics that a link fault may use, by the name of the fault.
-TOXICS: dict[str, type[Cut | Toxic]] = {
-    "cut": Cut,
-    "blackhole": Blackhole,
-    "latency": Latency,
-    "bandwidth": Bandwidth,
-    "reset": Reset,
-    "slicer": Slicer,
-    "limit-data": LimitData,
-}
-KINDS = {toxic: kind for kind, toxic in TOXICS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,18 @@ from compose.toxics import Bandwidth, Blackhole, Cut, Latency, LimitData, Reset,
 from kernel.errors import NotReady
 from kernel.waiting import wait_until
 
+# The toxics that can be seen, by the name of the fault.
+TOXICS: dict[str, type[Cut | Toxic]] = {
+    "cut": Cut,
+    "blackhole": Blackhole,
+    "latency": Latency,
+    "bandwidth": Bandwidth,
+    "reset": Reset,
+    "slicer": Slicer,
+    "limit-data": LimitData,
+}
+KINDS = {toxic: kind for kind, toxic in TOXICS.items()}
+
 MOST_CALLS = 2_000  # in one bulk measurement; their answers come to about a megabyte
 MOST_BYTES = 8_000_000
 SHORTEST_S = 0.05  # a delay below this cannot be told from a busy machine
@@ -50,9 +62,10 @@ def bitten(cluster: CanBeBroken, links: Sequence[Link], fault: Cut | Toxic) -> s
     """What was seen on every one of the links; `NotReady` if on one of them nothing was."""
     with ThreadPoolExecutor(min(AT_ONCE, len(links)), thread_name_prefix="kafka-trial-probe") as together:
         seen = list(together.map(lambda link: _bite(cluster, link, fault), links))
-    if len(set(seen)) == 1:
-        return f"{_shortened([str(link) for link in links], ', ')}: {seen[0]}"
-    return _shortened([f"{link}: {words}" for link, words in zip(links, seen, strict=True)], "; ")
+    alike: dict[str, list[str]] = {}
+    for link, words in zip(links, seen, strict=True):
+        alike.setdefault(words, []).append(str(link))
+    return _shortened([f"{_shortened(which, ', ')}: {words}" for words, which in alike.items()], "; ")
 
 
 def _shortened(words: list[str], joint: str) -> str:
@@ -64,12 +77,13 @@ def _bite(cluster: CanBeBroken, link: Link, fault: Cut | Toxic) -> str:
         return _listed(cluster, link, fault, "its proxy listens inside a container, so it was not called")
     ends = _ends(cluster, link)
     try:
-        return wait_until(
+        seen = wait_until(
             lambda: _PROBES[type(fault)](ends, fault),
-            lambda seen: bool(seen),
-            what=f"{_name(fault)} seen on link {link}",
+            lambda seen: isinstance(seen, str),
+            what=f"{KINDS[type(fault)]} seen on link {link}",
             timeout=dial.PATIENCE_S,
         )
+        return str(seen)
     except _Unseen as reason:
         return _listed(cluster, link, fault, str(reason))
 
@@ -93,39 +107,39 @@ def _listed(cluster: CanBeBroken, link: Link, fault: Cut | Toxic, why: str) -> s
     return f"Toxiproxy lists {wanted} ({why})"
 
 
-# Each probe looks once and returns what it saw, or "" if nothing was out of the ordinary.
+# Each probe looks once and returns what it saw in words, or the reply as it came if that was nothing out of the ordinary.
 
 
-def _cut(ends: Ends, fault: Cut) -> str:
+def _cut(ends: Ends, fault: Cut) -> str | Reply:
     reply = ends.call()
     if reply.how == "refused":
         return "a call is refused"
     if ends.docker and reply.ended and not reply.received:  # Docker's own proxy takes the call first
         _answers(ends)
         return "a call is hung up, while past the proxy it is answered"
-    return ""
+    return reply
 
 
-def _blackhole(ends: Ends, fault: Blackhole) -> str:
+def _blackhole(ends: Ends, fault: Blackhole) -> str | Reply:
     reply = ends.call()
     if reply.how != "silent" or reply.received:
-        return ""
+        return reply
     _answers(ends)
     return f"no answer in {reply.seconds:.1f} s, while past the proxy there is one"
 
 
-def _latency(ends: Ends, fault: Latency) -> str:
+def _latency(ends: Ends, fault: Latency) -> str | Reply:
     longer = (fault.ms + fault.jitter) / 1000
     replies = [ends.call(longer=longer) for _ in range(1 if fault.ms > 200 and not fault.jitter else 5)]
-    if any(reply.how != "answered" for reply in replies):
-        return ""
     times = [reply.seconds * 1000 for reply in replies]
     surely = fault.ms - fault.jitter
     late = min(times) >= 0.9 * surely if surely >= fault.ms / 2 else median(times) >= fault.ms / 2
-    return f"an answer takes {median(times):.0f} ms, past the proxy {_answers(ends).seconds * 1000:.0f} ms" if late else ""
+    if not late or any(reply.how != "answered" for reply in replies):
+        return min(replies, key=lambda reply: reply.seconds)
+    return f"an answer takes {median(times):.0f} ms, past the proxy {_answers(ends).seconds * 1000:.0f} ms"
 
 
-def _bandwidth(ends: Ends, fault: Bandwidth) -> str:
+def _bandwidth(ends: Ends, fault: Bandwidth) -> str | Reply:
     if ends.secure:
         raise _Unseen("a TLS listener takes no bulk from a stranger, so no rate was measured")
     wanted, upstream = fault.kbytes * 500, fault.direction == "upstream"  # bytes for half a second
@@ -138,31 +152,31 @@ def _bandwidth(ends: Ends, fault: Bandwidth) -> str:
         raise _Unseen(f"{fault.kbytes} kB/s is too fast to be told from no limit here")
     reply = ends.call(longer=expected, times=times, padding=padding)
     if reply.how != "answered" or reply.seconds < 0.8 * expected:
-        return ""
+        return reply
     rate, free = (times * each / 1000 / seconds for seconds in (reply.seconds, control.seconds))
     return f"{rate:.0f} kB/s measured, past the proxy {free:.0f} kB/s"
 
 
-def _reset(ends: Ends, fault: Reset) -> str:
+def _reset(ends: Ends, fault: Reset) -> str | Reply:
     reply = ends.call(longer=fault.after_ms / 1000)
     if not reply.ended or reply.received:
-        return ""
+        return reply
     _answers(ends)
     return f"a call is {reply.how} after {reply.seconds * 1000:.0f} ms, while past the proxy it is answered"
 
 
-def _slicer(ends: Ends, fault: Slicer) -> str:
+def _slicer(ends: Ends, fault: Slicer) -> str | Reply:
     pieces, upstream = fault.size + fault.variation, fault.direction == "upstream"
     if ends.secure or not fault.delay_us or (upstream and fault.delay_us * dial.LONGEST_NAME / pieces < 4e5):
         raise _Unseen("pieces without a pause between them, or inside TLS, cannot be told apart from outside")
     reply = ends.call(padding=_padding(fault) if upstream else 0)
     if reply.how != "answered":
-        return ""
+        return reply
     if upstream:  # the broker alone sees the pieces; what we see is the time that the pauses take
         expected = _padding(fault) / pieces * fault.delay_us / 1e6
-        return f"a long request takes {reply.seconds:.2f} s in its pieces" if reply.seconds >= 0.8 * expected else ""
+        return f"a long request takes {reply.seconds:.2f} s in its pieces" if reply.seconds >= 0.8 * expected else reply
     cut_small = max(reply.pieces) <= 2 * pieces < reply.received  # two pieces may wait together in our own kernel
-    return f"an answer comes in {len(reply.pieces)} pieces of at most {max(reply.pieces)} bytes" if cut_small else ""
+    return f"an answer comes in {len(reply.pieces)} pieces of at most {max(reply.pieces)} bytes" if cut_small else reply
 
 
 def _padding(fault: Slicer) -> int:
@@ -170,7 +184,7 @@ def _padding(fault: Slicer) -> int:
     return min(dial.LONGEST_NAME, int(5e5 / fault.delay_us * (fault.size + fault.variation)))
 
 
-def _limit_data(ends: Ends, fault: LimitData) -> str:
+def _limit_data(ends: Ends, fault: LimitData) -> str | Reply:
     if ends.secure and fault.bytes:
         raise _Unseen("a TLS listener is greeted only once, too little to reach the limit")
     upstream = fault.direction == "upstream"
@@ -181,7 +195,7 @@ def _limit_data(ends: Ends, fault: LimitData) -> str:
         raise _Unseen(f"{fault.bytes} bytes are too many to send for a look")
     reply = ends.call(times=times, padding=padding)
     if not reply.ended or (not upstream and reply.received > fault.bytes):
-        return ""
+        return reply
     _answers(ends)
     return f"the connection ends after {reply.received} bytes of answer, while past the proxy it goes on"
 
@@ -194,7 +208,7 @@ def _answers(ends: Ends) -> Reply:
     return reply
 
 
-_PROBES: dict[type[Cut | Toxic], Callable[[Ends, Any], str]] = {
+_PROBES: dict[type[Cut | Toxic], Callable[[Ends, Any], str | Reply]] = {
     Cut: _cut,
     Blackhole: _blackhole,
     Latency: _latency,
@@ -203,8 +217,3 @@ _PROBES: dict[type[Cut | Toxic], Callable[[Ends, Any], str]] = {
     Slicer: _slicer,
     LimitData: _limit_data,
 }
-SEEN = tuple(_PROBES)
-
-
-def _name(fault: Cut | Toxic) -> str:
-    return type(fault).__name__.lower()

@@ -30,6 +30,7 @@ from compose.cluster import Cluster
 from compose.links import Link
 from compose.toxics import Bandwidth, Blackhole, Cut, Latency, LimitData, Reset, Slicer
 from kernel.errors import NotReady
+from kernel.waiting import wait_until
 from tests.cluster.traffic import send
 
 pytestmark = [
@@ -39,26 +40,26 @@ pytestmark = [
 TOPIC, PARTITIONS = "canary", 3
 SOME = (Link("client", 2), Link(1, 2, "replication"), Link(3, 2, "controller"))
 REFUSED = r"a call is refused$"
-UNANSWERED = r"no answer in 2\.\d s, while past the proxy there is one$"
-SLOW = r": (\d\d|1[01]\d) kB/s measured, past the proxy \d{3,} kB/s$"
+UNANSWERED = r"no answer in \d\.\d s, while past the proxy there is one$"
+SLOW = r": (\d|1\d|2[0-4]) kB/s measured, past the proxy \d{2,} kB/s$"
 CUT_OFF = r"the connection ends after \d+ bytes of answer, while past the proxy it goes on$"
 
 # Each fault on the cluster, with what its probe should have seen.
 FACTS: list[tuple[Any, str]] = [
     (KillBroker(2), r"^the process of broker 2 is gone, a call to it is refused$"),
     (StopBroker(2), r"^the process of broker 2 is gone, a call to it is refused$"),
-    (PauseBroker(2), r"^broker 2 takes a call and does not answer for 2\.\d s, though its process is there$"),
+    (PauseBroker(2), r"^broker 2 takes a call and does not answer for \d\.\d s, though its process is there$"),
     (RestartBroker(2), r"^broker 2 is in life (\d+) by its log, before it was \d+$"),
     (RestartBroker(2, hard=True), r"^broker 2 is in life (\d+) by its log, before it was \d+$"),
     (LinkFault(SOME, Cut()), REFUSED),
     (LinkFault(SOME, Blackhole(direction="upstream")), UNANSWERED),
-    (LinkFault(SOME, Latency(ms=300)), r"(an answer takes 3\d\d ms, past the proxy \d+ ms(; |$).*){3}"),
-    (LinkFault(SOME, Latency(ms=40, jitter=30)), r"an answer takes \d\d ms, past the proxy \d+ ms"),
-    (LinkFault(SOME[:1], Bandwidth(kbytes=100)), SLOW),
-    (LinkFault(SOME[:1], Bandwidth(kbytes=100, direction="upstream")), SLOW),
+    (LinkFault(SOME, Latency(ms=300)), r"(an answer takes \d{3,} ms, past the proxy \d+ ms(; |$).*){3}"),
+    (LinkFault(SOME, Latency(ms=40, jitter=30)), r"an answer takes \d+ ms, past the proxy \d+ ms"),
+    (LinkFault(SOME[:1], Bandwidth(kbytes=20)), SLOW),
+    (LinkFault(SOME[:1], Bandwidth(kbytes=20, direction="upstream")), SLOW),
     (LinkFault(SOME, Reset()), r"a call is reset after \d+ ms, while past the proxy it is answered"),
     (LinkFault(SOME, Slicer(size=20, delay_us=2000)), r"an answer comes in \d\d pieces of at most \d\d bytes"),
-    (LinkFault(SOME, Slicer(size=20, delay_us=2000, direction="upstream")), r"a long request takes 0\.\d+ s in its pieces"),
+    (LinkFault(SOME, Slicer(size=20, delay_us=2000, direction="upstream")), r"a long request takes \d+\.\d+ s in its"),
     (LinkFault(SOME, LimitData(bytes=1000)), CUT_OFF),
     (LinkFault(SOME, LimitData(bytes=50_000, direction="upstream")), CUT_OFF),
     (Isolate(2), r"^client → 2 \(client\), 1 → 2 \(replication\), .*and 6 more: " + REFUSED),
@@ -163,12 +164,34 @@ def test_a_fault_that_did_nothing_is_noticed(cluster: Cluster, fault: Any, seen:
         fault.bite(arena)
 
 
+def test_one_link_left_whole_is_noticed(cluster: Cluster):
+    arena = SimpleNamespace(cluster=cluster, traffic=None)
+
+    with (
+        LinkFault(SOME[:2], Cut()).applied(arena),
+        impatient(),
+        pytest.raises(NotReady, match=r"cut seen on link 3 → 2 \(con"),
+    ):
+        LinkFault(SOME, Cut()).bite(arena)
+
+
 def test_a_slow_link_is_not_seen_behind_a_broker_that_is_down(cluster: Cluster):
     arena = SimpleNamespace(cluster=cluster, traffic=None)
     blackhole = LinkFault((Link("client", 2),), Blackhole())
 
     with PauseBroker(2).applied(arena), blackhole.applied(arena), impatient(), pytest.raises(NotReady, match="silent too"):
         blackhole.bite(arena)
+
+
+def test_an_isolated_broker_is_fenced_though_its_clients_still_reach_it_and_comes_back(cluster: Cluster):
+    arena, fault = SimpleNamespace(cluster=cluster, traffic=None), Isolate(2, clients=False)
+
+    with fault.applied(arena):
+        wait_until(cluster.view.brokers, lambda alive: alive == {1, 3}, what="broker 2 is fenced", timeout=30)
+        here, _ = cluster.links.addresses_of(Link("client", 2))
+        assert dial.call(here, secure=False, patience=5).how == "answered"
+
+    wait_until(cluster.view.brokers, lambda alive: alive == {1, 2, 3}, what="broker 2 is back", timeout=30)
 
 
 def test_roles_are_resolved_on_the_cluster_as_it_is(cluster: Cluster):
@@ -236,10 +259,10 @@ def test_probes_see_through_tls_and_see_a_controller_of_its_own(kafka_cluster: C
         with fault.applied(arena):
             return str(fault.bite(arena))
 
-    assert re.search(r"(an answer takes 3\d\d ms.*){2}", sees(LinkFault(links, Latency(ms=300))))
+    assert re.search(r"(an answer takes \d{3,} ms.*){2}", sees(LinkFault(links, Latency(ms=300))))
     assert re.search(UNANSWERED, sees(LinkFault(links, Blackhole())))
     assert re.search(r"a call is reset", sees(LinkFault(links, Reset())))
-    assert re.search(r"Toxiproxy lists bandwidth downstream \(a TLS", sees(LinkFault(links, Bandwidth(kbytes=100))))
+    assert re.search(r"Toxiproxy lists bandwidth downstream \(a TLS", sees(LinkFault(links, Bandwidth(kbytes=20))))
     assert sees(PauseBroker(101)).startswith("controller 101 takes a call and does not answer")
     assert sees(KillBroker(101)) == "the process of controller 101 is gone"
 
@@ -260,7 +283,9 @@ def containers() -> Iterator[Cluster]:
             KillBroker(2), r"^the process of broker 2 is gone, a call to it is (refused|hung up|reset)$", id="kill"
         ),
         pytest.param(Isolate(2), r"Toxiproxy lists cut \(its proxy listens inside a container", id="isolate"),
-        pytest.param(LinkFault(SOME[:1], Latency(ms=300)), r"an answer takes 3\d\d ms, past the proxy \d+ ms", id="latency"),
+        pytest.param(
+            LinkFault(SOME[:1], Latency(ms=300)), r"an answer takes \d{3,} ms, past the proxy \d+ ms", id="latency"
+        ),
     ],
 )
 def test_faults_bite_and_heal_in_containers_too(containers: Cluster, fault: Any, seen: str):
