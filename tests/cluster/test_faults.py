@@ -26,6 +26,7 @@ from chaos.faults.restart_broker import RestartBroker
 from chaos.faults.ring import Ring
 from chaos.faults.split import Split
 from chaos.faults.stop_broker import StopBroker
+from chaos.faults.stop_client import StopClient
 from compose.cluster import Cluster
 from compose.links import Link
 from compose.toxics import Bandwidth, Blackhole, Cut, Latency, LimitData, Reset, Slicer
@@ -83,7 +84,7 @@ class Unharmed:
 
     def kill(self, *_: object) -> None: ...
 
-    stop = pause = resume = start = kill
+    stop = pause = resume = start = close = kill
 
     def restart(self, broker: int, *, hard: bool = False) -> None: ...
 
@@ -107,6 +108,9 @@ class Clients:
 
     def kill(self, name: str) -> None:
         self.process.kill()
+
+    def close(self, name: str) -> None:
+        self.process.terminate()
 
     def pause(self, name: str) -> None:
         self.process.send_signal(signal.SIGSTOP)
@@ -202,16 +206,17 @@ def test_roles_are_resolved_on_the_cluster_as_it_is(cluster: Cluster):
     assert from_json(resolved({"fault": "isolate", "node": "controller"}, cluster)) == Isolate(cluster.view.quorum().leader)
 
 
-def test_killing_a_client_is_seen(cluster: Cluster, traffic: Clients):
-    arena = SimpleNamespace(cluster=cluster, traffic=traffic)
+@pytest.mark.parametrize(("fault", "by"), [(KillClient, signal.SIGKILL), (StopClient, signal.SIGTERM)])
+def test_ending_a_client_is_seen(cluster: Cluster, traffic: Clients, fault: Any, by: signal.Signals):
+    arena, unharmed = (SimpleNamespace(cluster=cluster, traffic=each) for each in (traffic, Unharmed(traffic)))
 
-    with impatient(), pytest.raises(NotReady), KillClient("producer").applied(SimpleNamespace(traffic=Unharmed(traffic))):
-        KillClient("producer").bite(arena)
-    fault = KillClient("producer")
-    with fault.applied(arena):
-        assert fault.bite(arena).startswith(f"process {traffic.process.pid} of producer is gone")
+    ending = fault("producer")
+    with impatient(), pytest.raises(NotReady, match="the process of producer is gone: not so"), ending.applied(unharmed):
+        ending.bite(unharmed)
+    with ending.applied(arena):
+        assert ending.bite(arena).startswith(f"process {traffic.process.pid} of producer is gone")
 
-    assert traffic.process.wait(10) == -signal.SIGKILL
+    assert traffic.process.wait(10) == -by
 
 
 def test_freezing_a_client_is_seen_and_it_thaws(cluster: Cluster, traffic: Clients):
@@ -243,7 +248,7 @@ def test_dropping_a_clients_connections_is_seen_and_it_connects_again(cluster: C
 
 
 def test_every_fault_is_let_loose_here():
-    clients = {KillClient.kind, FreezeClient.kind, DropClientConnection.kind}
+    clients = {fault.kind for fault in (StopClient, KillClient, FreezeClient, DropClientConnection)}
 
     assert {fault.kind for fault, _ in FACTS} | clients == set(FAULTS)
 

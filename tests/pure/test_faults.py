@@ -25,6 +25,7 @@ from chaos.faults.restart_broker import RestartBroker
 from chaos.faults.ring import Ring
 from chaos.faults.split import Split
 from chaos.faults.stop_broker import StopBroker
+from chaos.faults.stop_client import StopClient
 from compose.links import Link, links_between
 from compose.toxics import Bandwidth, Blackhole, Cut, Latency, LimitData, Reset, Slicer, SlowClose
 from kernel.cluster import PartitionState
@@ -48,6 +49,7 @@ EACH = (
     LinkFault(SOME, Reset(after_ms=10)),
     LinkFault(SOME, Slicer(size=20, delay_us=100)),
     LinkFault(SOME, LimitData(bytes=1000)),
+    StopClient("producer-1"),
     KillClient("producer-1"),
     FreezeClient("consumer-1"),
     DropClientConnection("consumer-1"),
