@@ -36,7 +36,14 @@ def sent(
 
 def read(value: int, at: int, *, op: int | None = None, client: str = "c", on: int = 0, **cells: Any) -> Row:
     return row(
-        "poll", client, 1000 + at if op is None else op, value=value, offset=at, topic="orders", partition=on, **cells
+        "poll",
+        client,
+        1000 + 10 * at + on if op is None else op,
+        value=value,
+        offset=at,
+        topic="orders",
+        partition=on,
+        **cells,
     )
 
 

@@ -6,6 +6,7 @@ Shares no code with the product. Whatever an engine finds must be what this find
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 Row = dict[str, Any]
@@ -157,7 +158,7 @@ class NaiveChecker:
                 of[send["client"], partition(send)].append(send)
         for sends in of.values():
             sends.sort(key=lambda r: (r["op"], r["ix"]))
-            count += sum(after["offset"] < before["offset"] for before, after in zip(sends, sends[1:], strict=False))
+            count += sum(after["offset"] < before["offset"] for before, after in pairwise(sends))
         return count
 
     def torn(self) -> int:
