@@ -124,7 +124,7 @@ def _numbers(origin: Origin, column: str, cell: Any) -> tuple[Ints, Bools]:
         try:
             cell = cell.cast(pa.int64())
         except pa.ArrowInvalid as error:
-            raise UsageError(f"{origin.file}: a {column} does not fit into 64 bits with a sign: {_line(error)}.")
+            raise UsageError(f"{origin.file}: column {column} holds more than 64 bits with a sign can: {_line(error)}.")
     if not cell.null_count:
         return cell.to_numpy(zero_copy_only=False), np.ones(len(cell), dtype=bool)
     known = cell.is_valid().to_numpy(zero_copy_only=False)
