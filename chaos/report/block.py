@@ -73,10 +73,11 @@ def _findings(verdict: dict[str, Any]) -> Iterator[Entry]:
 
 
 def _reasons(verdict: dict[str, Any]) -> Iterator[Entry]:
-    """Those that findings above have not told already."""
+    """Those that the findings above or the expectations below do not tell anyway."""
     told = [f"({finding.get('name')})" for finding in verdict.get("findings") or ()]
+    told += [str(one["sentence"]) for one in verdict.get("expectations") or () if one.get("sentence")]
     for reason in verdict.get("reasons") or ():
-        if not any(name in str(reason) for name in told):
+        if not any(words in str(reason) for words in told):
             yield Entry("because", "", str(reason))
 
 

@@ -54,9 +54,13 @@ def worst_gap(rows: Iterable[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def longest_gap(verdict: dict[str, Any]) -> dict[str, Any] | None:
-    """Of the sends; of the polls only where nothing was sent while it was dark."""
+    """Of the sends, as a rule; of the reads where those were dark for far longer, or for good."""
     rows = verdict.get("recovery") or []
-    return worst_gap(row for row in rows if row.get("kind") == "send") or worst_gap(rows)
+    sends, reads = (worst_gap(row for row in rows if row.get("kind") == kind) for kind in ("send", "poll"))
+    if not sends or not reads:
+        return sends or reads
+    for_good = bool(reads.get("censored")) and not sends.get("censored")
+    return reads if for_good or reads["gap_s"] > 2 * sends["gap_s"] else sends
 
 
 def place(topic: object, partition: object) -> str:

@@ -152,3 +152,26 @@ def test_findings_without_an_offset_say_where_else():
 )
 def test_seconds_in_words(value: float | None, censored: bool, words: str):
     assert seconds(value, censored=censored) == words
+
+
+@pytest.mark.parametrize(
+    ("sends", "reads", "words"),
+    [
+        ({"gap_s": 3.0}, {"gap_s": 3.4}, "3.0 s without an acknowledgement"),
+        ({"gap_s": 0.2}, {"gap_s": 4.0}, "4.0 s without a read"),
+        ({"gap_s": 0.2}, {"gap_s": 0.3, "censored": True}, "≥ 300 ms without a read"),
+        (None, {"gap_s": 2.0}, "2.0 s without a read"),
+    ],
+)
+def test_the_gap_that_matters_is_in_the_first_line(sends: dict[str, Any] | None, reads: dict[str, Any], words: str):
+    rows = [row | {"kind": kind} for kind, row in (("send", sends), ("poll", reads)) if row]
+
+    assert verdict_block({"verdict": "PASS", "recovery": rows}, {}).split("\n")[0].endswith(words)
+
+
+def test_a_reason_is_said_once(passed: RunFolder):
+    sentence = "The group did not come back."
+    expected = [{"name": "n", "holds": False, "sentence": sentence}]
+
+    assert block(passed, verdict="FAIL", reasons=[sentence, "No bite."], expectations=expected).count(sentence) == 1
+    assert "because      No bite." in block(passed, verdict="FAIL", reasons=[sentence, "No bite."], expectations=expected)

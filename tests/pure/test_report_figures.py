@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from chaos.evidence.folder import RunFolder
 from chaos.report import figures, timeline
 from chaos.report.buckets import Change, filled, nice_width, reach
+from chaos.report.charts.backdrop import Backdrop
 from chaos.report.charts.lines import Series, ceiling, short
 from chaos.report.histogram import Histogram
 from chaos.report.html import write_report
 from chaos.report.rows import batches, span
-from chaos.report.svg import area, decades, el, path, steps, ticks
+from chaos.report.svg import Frame, area, decades, el, path, steps, ticks
 from tests.pure.run_folders import BEGIN_NS, SCHEMA, Run, ns, write_run
 
 HOSTILE = "</script><script>alert(1)</script>'\"&<img src=x onerror=alert(1)>"
@@ -232,3 +233,13 @@ def test_memory_is_bounded_by_a_batch_not_by_the_ledger(tmp_path: Path):
 
     assert filled(begin, end, watched()).acked.sum() == rows
     assert len(held) >= 8 and max(held) < 100 * 2**20
+
+
+def test_faults_at_the_same_time_are_one_shade():
+    def fault(name: str, begin: float, end: float) -> timeline.Fault:
+        return timeline.Fault(name, "kill", "", begin, None, "", end, True)
+
+    drawn = Backdrop(faults=[fault("a", 1, 4), fault("b", 2, 6), fault("c", 8, 9)]).drawn(Frame(1000, 100, 10.0))
+
+    assert drawn.count('class="fault"') == 2
+    assert drawn.count('class="fault-edge"') == 3

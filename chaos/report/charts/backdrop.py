@@ -20,11 +20,11 @@ class Backdrop:
     controllers: list[tuple[float, str]] = field(default_factory=list)
 
     def drawn(self, frame: Frame) -> Markup:
-        shades = [_shade(frame, fault) for fault in self.faults]
+        edges = [_line(frame, fault.begin, "fault-edge", _said(fault)) for fault in self.faults if fault.begin >= 0]
         bites = [_line(frame, fault.bite, "bite", f"{fault.kind} bites") for fault in self.faults if fault.bite is not None]
         moved = [_line(frame, when, "election", words) for when, words in _together(self.elections)]
         moved += [_line(frame, when, "controller", words) for when, words in _together(self.controllers)]
-        return joined([*shades, *bites, *moved])
+        return joined([*_shades(frame, self.faults), *edges, *bites, *moved])
 
     def strip(self, frame: Frame) -> Markup:
         """The phases, above the chart; a name is written where there is room for it."""
@@ -38,13 +38,27 @@ class Backdrop:
         return joined(parts)
 
 
-def _shade(frame: Frame, fault: Fault) -> Markup:
-    begin, end = max(fault.begin, 0.0), min(fault.end, frame.seconds)
+def _shades(frame: Frame, faults: list[Fault]) -> list[Markup]:
+    """Faults at the same time are one shade: three of them would otherwise hide what is drawn over them."""
+    whole: list[tuple[float, float, list[Fault]]] = []
+    for fault in sorted(faults, key=lambda fault: fault.begin):
+        begin, end = max(fault.begin, 0.0), min(fault.end, frame.seconds)
+        if whole and begin <= whole[-1][1]:
+            whole[-1] = (whole[-1][0], max(whole[-1][1], end), [*whole[-1][2], fault])
+        else:
+            whole.append((begin, end, [fault]))
+    return [_shade(frame, *one) for one in whole]
+
+
+def _shade(frame: Frame, begin: float, end: float, faults: list[Fault]) -> Markup:
     x, wide = frame.x(begin), max(frame.x(end) - frame.x(begin), 1.5)
-    words = f"{fault.kind}: {fault.sentence} ({seconds(fault.begin)} to {seconds(fault.end) if fault.healed else 'the end'})"
-    tall = frame.floor - frame.top
-    shade = el("rect", title(words), class_="fault", x=x, y=frame.top, width=wide, height=tall)
-    return shade + el("line", class_="fault-edge", x1=x, x2=x, y1=frame.top, y2=frame.floor)
+    words = "\n".join(_said(fault) for fault in faults)
+    return el("rect", title(words), class_="fault", x=x, y=frame.top, width=wide, height=frame.floor - frame.top)
+
+
+def _said(fault: Fault) -> str:
+    until = seconds(fault.end) if fault.healed else "the end"
+    return f"{fault.kind}: {fault.sentence} ({seconds(fault.begin)} to {until})"
 
 
 def _line(frame: Frame, when: float, name: str, words: str) -> Markup:
