@@ -46,25 +46,33 @@ def group_of(history: History, client: Ints, partition: Ints) -> Ints:
 
 def in_order(group: Ints, keys: Ints) -> Order:
     """Mostly each client's rows lie in order already, and gathering the groups is all there is to do."""
-    rows = None
-    if not rising(keys):
-        rows = _gathered(group)
-        if not rising(keys[rows]):
-            rows = np.argsort(keys, kind="stable")
-        if rows.size < 1 << 31:
-            rows = rows.astype(np.int32)
-        group = group[rows]
-    fresh = np.ones(group.size, dtype=bool)
-    np.not_equal(group[1:], group[:-1], out=fresh[1:])
-    return Order(rows, fresh)
+    if _rising(lambda block: keys[block], keys.size):
+        return Order(None, _first_of_each(group))
+    gathered = _gathered(group)
+    if not _rising(lambda block: keys[gathered[block]], keys.size):
+        gathered = np.argsort(keys, kind="stable")
+    narrow = gathered.astype(np.int32) if gathered.size < 1 << 31 else gathered
+    return Order(narrow, _first_of_each(group))
 
 
-def rising(keys: Ints) -> bool:
+def _rising(keys: Callable[[slice], Ints], count: int) -> bool:
     """Block by block, and no further than the first that does not."""
-    return all((keys[b.start + 1 : b.stop + 1] > keys[b.start : b.stop]).all() for b in blocks(keys.size - 1))
+    for block in blocks(count):
+        here = keys(slice(block.start, block.stop + 1))
+        if not (here[1:] > here[:-1]).all():
+            return False
+    return True
 
 
 def _gathered(group: Ints) -> Ints:
     """Groups together, each in its order of arrival. Sixteen bits are sorted by counting, not by comparing."""
     low, high = int(group.min()), int(group.max())
     return np.argsort((group - low).astype(np.uint16) if high - low < 1 << 16 else group, kind="stable")
+
+
+def _first_of_each(group: Ints) -> Bools:
+    """Once groups lie together: where each begins."""
+    together = np.sort(group)
+    first = np.ones(group.size, dtype=bool)
+    np.not_equal(together[1:], together[:-1], out=first[1:])
+    return first

@@ -85,8 +85,8 @@ class LedgerFiles:
 
     def _codes(self, origin: Origin, column: str, cell: Any) -> Ints:
         """Only names that a row really uses are translated: a file's dictionary may hold many more than this batch."""
-        if pa.types.is_null(cell.type):
-            return np.full(len(cell), -1, dtype=np.int32)
+        if cell.null_count == len(cell):
+            return np.full(len(cell), -1, dtype=np.int8)
         if not pa.types.is_dictionary(cell.type):
             cell = cell.dictionary_encode()
         indices = cell.indices
