@@ -7,7 +7,7 @@ from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
 from chaos.checkers.in_order import group_of, in_order
 from chaos.evidence.columns import Bools, rows_where
 from chaos.evidence.history import OK, History
-from chaos.evidence.keys import order_keys
+from chaos.evidence.keys import joint_keys
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -22,9 +22,10 @@ def nonmonotonic_send(history: History, facts: Facts) -> Found:
         return known
 
     rows = rows_where(len(sends), judged)
-    group = group_of(history, sends.client[rows], sends.partition[rows])
-    order = in_order(group, order_keys([(group, sends.op[rows], sends.ix[rows])])[0])
-    offset = order.column(sends.offset[rows])
+    chosen = rows if rows.size < len(sends) else slice(None)  # a slice costs nothing
+    group = group_of(history, sends.client[chosen], sends.partition[chosen])
+    order = in_order(group, joint_keys([(group, sends.op[chosen], sends.ix[chosen])]))
+    offset = order.column(sends.offset[chosen])
     back = order.neighbours_where(lambda before, here: here < before, offset)
     pairs = np.stack([rows[order.row(back - 1)], rows[order.row(back)]], axis=1)[:MOST_FINDINGS].tolist()
     return told(back.size, (_finding(history, before, row) for before, row in pairs))

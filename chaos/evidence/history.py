@@ -66,6 +66,8 @@ class _Stream:
         self.columns = {column: Column() for column in ("client", "op", "ix", *columns)}
 
     def add(self, cells: dict[str, Ints], where: Bools) -> None:
+        if not where.any():
+            return
         if where.all():
             chosen = {name: cells[name] for name in self.columns}
         else:
@@ -107,26 +109,31 @@ class _Reading:
         return History(sends, reads, turns, ends, drains, names["client"], names["txn"], partitions, values, rows)
 
     def _sort(self, batch: Batch) -> None:
-        cells, known = batch.cells, batch.known
-        kind, ok = cells["kind"], cells["outcome"] == OK
-        cells = cells | {"partition": self._numbered(batch)}
-        cells["offset"] = _or_minus_one(cells["offset"], known["offset"])
-        named = cells["partition"] >= 0
-        sends, reads = kind == SEND, (kind == POLL) & ok & known["value"]
-        turns = named & (np.isin(kind, MARKS) | ((kind == OFFSETS) & ok & known["offset"]))
-        ends = ((kind == COMMIT) | (kind == ABORT)) & (cells["txn"] >= 0)
-        drains = (kind == DRAINED) & ok
-        for stream, where in (
-            (self._sends, sends),
-            (self._reads, reads),
-            (self._turns, turns),
-            (self._ends, ends),
-            (self._drains, drains),
-            (self._others, ~(sends | reads | turns | ends | drains)),
-        ):
-            if where.any():
-                stream.add(cells, where)
-        self._seen.add(cells["value"][sends | reads])
+        """Each kind of row to those of its kind; what decides nothing is kept by name only."""
+        cells = batch.cells | {"partition": self._numbered(batch)}
+        cells["offset"] = _or_minus_one(cells["offset"], batch.known["offset"])
+        present = np.zeros(len(KINDS), dtype=bool)
+        present[cells["kind"]] = True
+        for kind in np.flatnonzero(present).tolist():
+            mine = cells["kind"] == kind
+            stream, counts = self._home(kind, batch, cells)
+            stream.add(cells, mine & counts)
+            self._others.add(cells, mine & ~counts)
+            if stream in (self._sends, self._reads):
+                self._seen.add(cells["value"][mine & counts])
+
+    def _home(self, kind: int, batch: Batch, cells: dict[str, Ints]) -> tuple["_Stream", Bools]:
+        """Where rows of a kind belong, and which of them count there."""
+        ok, named = cells["outcome"] == OK, cells["partition"] >= 0
+        if kind == POLL:
+            return self._reads, ok & batch.known["value"]
+        if kind in (COMMIT, ABORT):
+            return self._ends, cells["txn"] >= 0
+        if kind in MARKS:
+            return self._turns, named
+        if kind == OFFSETS:
+            return self._turns, named & ok & batch.known["offset"]
+        return {SEND: (self._sends, ok | True), DRAINED: (self._drains, ok)}.get(kind, (self._others, ok | True))
 
     def _numbered(self, batch: Batch) -> Ints:
         """Topic and partition as one number, -1 where either is unknown."""
