@@ -63,6 +63,8 @@ class Trial:
         self.began_ns = time.monotonic_ns()
         self._suffix = suffix  # on a shared cluster, so that every run has topics and groups of its own
         self._faults = 0
+        # Read while everybody is there to be asked.
+        self._effective = cluster.effective_config(cluster.brokers[0])
 
     # ---- the stage --------------------------------------------------------------------------------------------
 
@@ -253,8 +255,7 @@ class Trial:
 
     def given(self, **client: Any) -> Given:
         """What bounds are made of: the brokers' word for what is in effect, the clients' settings, the machine's noise."""
-        broker = self.cluster.effective_config(self.cluster.brokers[0])
-        return Given(broker, {**self.settings.clients, **self.settings.classic, **client}, self.settings.noise_s)
+        return Given(self._effective, {**self.settings.clients, **self.settings.classic, **client}, self.settings.noise_s)
 
     # ---- what goes on record ----------------------------------------------------------------------------------
 

@@ -24,6 +24,9 @@ TYPES = {"str": TEXT, "i64": pa.int64(), "i32": pa.int32(), "bool": pa.bool_()}
 # When an open-loop producer meant to send: with invoked_ns it shows the delay that a closed loop would hide.
 SCHEMA = pa.schema([*((name, TYPES[kind]) for name, kind in COLUMNS.items()), ("scheduled_ns", pa.int64())])
 
+# The same for whoever reads it: Parquet has its own dictionaries, and one per row group is more than Arrow likes to join.
+PLAIN = pa.schema([(field.name, pa.string() if field.type == TEXT else field.type) for field in SCHEMA])
+
 Chunk = tuple[int, Mapping[str, Any]]
 
 

@@ -61,13 +61,13 @@ def _join(parts: list[Path], announced: Path, new: Path, client: str) -> None:
     import numpy as np
     import pyarrow.parquet as pq
 
-    from chaos.evidence.ledger_writer import SCHEMA
+    from chaos.evidence.ledger_writer import PLAIN
 
     promise = json.loads(announced.read_text()) if announced.exists() else None
     open_ends = np.ones(promise["next"] - promise["first"] if promise else 0, bool)
-    with pq.ParquetWriter(new / f"{client}.parquet", SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(new / f"{client}.parquet", PLAIN, compression="zstd") as writer:
         for table in _groups(parts):
-            writer.write_table(table)
+            writer.write_table(table.cast(PLAIN))
             if promise:
                 open_ends[table["value"].drop_null().to_numpy() - promise["first"]] = False
         if promise:
@@ -92,8 +92,8 @@ def _groups(parts: list[Path]) -> Iterator[Any]:
 def _unknown(promise: dict[str, Any], missing: list[int]) -> Any:
     import pyarrow as pa
 
-    from chaos.evidence.ledger_writer import SCHEMA
+    from chaos.evidence.ledger_writer import PLAIN
 
     facts = {"run_id": promise["run_id"], "client": promise["client"], "ix": 0, "kind": "send", "outcome": "info"}
     facts |= {"error": "_CLIENT_KILLED", "topic": promise["topic"], "final": False}
-    return pa.Table.from_pylist([facts | {"op": FIRST_GUESS + i, "value": promise["first"] + i} for i in missing], SCHEMA)
+    return pa.Table.from_pylist([facts | {"op": FIRST_GUESS + i, "value": promise["first"] + i} for i in missing], PLAIN)

@@ -7,7 +7,7 @@ with it operation, partition and time of sending; what is left to learn from a d
 
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from typing import Any
 
@@ -23,8 +23,10 @@ PLACES = 10 ** np.arange(SMALLEST - 1, -1, -1, dtype=np.int64)  # of the digits 
 
 
 class FlatOut:
-    def __init__(self, producer: Any, targets: list[tuple[str, int]], first: int, size: int) -> None:
-        self._producer, self._targets, self._size = producer, targets, size
+    def __init__(
+        self, producer: Any, serve: Callable[[float], None], targets: list[tuple[str, int]], first: int, size: int
+    ) -> None:
+        self._producer, self._serve, self._targets, self._size = producer, serve, targets, size
         self._turn = cycle(range(len(targets)))
         self._first = self.next = first
         self._invoked, self._target = array("q"), array("i")  # by batch
@@ -43,13 +45,15 @@ class FlatOut:
         padding = b"." * (self._size - SMALLEST)
         left = [{"value": b"%016d%b" % (value, padding)} for value in range(self.next, self.next + BATCH)]
         self.next += BATCH
-        while left:
+        refused = 0
+        while left and refused < 1000:  # a producer that failed for good takes nothing any more
             self._producer.produce_batch(topic, left, partition=partition, on_delivery=self._delivered)
             left = [{"value": message["value"]} for message in left if "_error" in message]
             self.poll(0.01 if left else 0)
+            refused += bool(left)
 
     def poll(self, timeout: float) -> None:
-        self._producer.poll(timeout)
+        self._serve(timeout)
         self._polls.append((len(self._messages), time.monotonic_ns()))
 
     def _delivered(self, error: Any, message: Any) -> None:

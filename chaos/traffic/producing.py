@@ -49,8 +49,9 @@ class Producing:
         self._sizes = random.Random(plan.seed)
         self._deliveries = Deliveries()
         self._next, self._op, self._sent = first, 0, 0
-        self._flat_out = FlatOut(self._producer, targets, first, plan.size) if _plain(plan) else None
+        self._flat_out = FlatOut(self._producer, self._poll, targets, first, plan.size) if _plain(plan) else None
         self._txn: str | None = None
+        self._fatal: str | None = None  # the error after which this producer is of no more use
         self._txns = 0
         self._account_at = 0.0
         self._bursts: list[list[int]] = []  # first value, and the one after the last
@@ -66,7 +67,7 @@ class Producing:
             elif order and order.startswith("burst "):
                 self._burst(int(order.removeprefix("burst ")))
             if resting or self._spent:
-                self._producer.poll(0.02)
+                self._poll(0.02)
             elif pace:
                 self._paced(pace)
             elif self._flat_out:
@@ -85,7 +86,7 @@ class Producing:
             acked[topic][str(partition)] = count
         sent, open_ = (fast.sent, fast.open) if fast else (self._sent, len(done.open))
         outcomes = {**done.outcomes, "ok": sum(counts.values())}
-        known = {"acked": acked, "errors": dict(done.errors), "bursts": self._bursts}
+        known = {"acked": acked, "errors": dict(done.errors), "bursts": self._bursts, "fatal": self._fatal}
         return {"sent": sent, "open": open_, **outcomes, **known}
 
     @property
@@ -96,7 +97,19 @@ class Producing:
         for _ in range(min(pace.due(time.monotonic_ns()), BATCH)):
             if not self._spent:
                 self._send(pace.take())
-        self._producer.poll(min(0.02, pace.wait_s(time.monotonic_ns())))
+        self._poll(min(0.02, pace.wait_s(time.monotonic_ns())))
+
+    def _poll(self, timeout: float) -> None:
+        """Serve the delivery reports. A producer that failed for good says so here, at every call from then on."""
+        from confluent_kafka import KafkaException
+
+        try:
+            self._producer.poll(timeout)
+        except KafkaException as error:
+            if self._fatal is None:
+                self._fatal = _name_of(error)
+                self._deliveries.errors[self._fatal] += 1
+            time.sleep(timeout)
 
     def _burst(self, count: int) -> None:
         """So many records at once, and which: for a scenario that must know exactly what it put at risk."""
@@ -109,7 +122,7 @@ class Producing:
         for _ in range(BATCH):
             if not self._spent:
                 self._send(None)
-        self._producer.poll(0)
+        self._poll(0)
 
     def _account(self, report: Callable[[dict[str, Any]], None]) -> None:
         now = time.monotonic()
@@ -168,7 +181,7 @@ class Producing:
                 self._producer.produce(topic, payload, on_delivery=self._deliveries.delivered, **how)
                 return
             except BufferError:  # its queue is full: the cluster is behind, and our lateness shows by how much
-                self._producer.poll(0.05)
+                self._poll(0.05)
             except Exception as error:  # refused on the spot: whatever the error, nothing was sent and no report will come
                 name = _name_of(error)
                 self._deliveries.outcomes[Outcome.FAIL] += 1
