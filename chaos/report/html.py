@@ -16,7 +16,7 @@ from chaos.report import figures, tables, timeline
 from chaos.report.buckets import Buckets, filled
 from chaos.report.charts.backdrop import Backdrop
 from chaos.report.rows import batches, span
-from chaos.report.words import gap_of, longest_gap, lost, seconds, setting
+from chaos.report.words import WITHOUT, clean, gap_of, longest_gap, lost, seconds, setting
 
 TEMPLATES = Path(__file__).parent / "templates"
 MARKS = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?"}
@@ -119,7 +119,7 @@ def _flat(drawn: dict[str, list[figures.Figure]]) -> list[figures.Figure]:
 def _facts(manifest: dict[str, Any], verdict: dict[str, Any]) -> list[tuple[str, str]]:
     named = [
         ("run", verdict.get("run_id") or manifest.get("run_id")),
-        ("started", str(manifest.get("started") or "")[:19].replace("T", " ")),
+        ("started", clean(manifest.get("started") or "")[:19].replace("T", " ")),
         ("Kafka", manifest.get("kafka")),
         ("provider", manifest.get("provider")),
         ("with", ", ".join(setting(manifest))),
@@ -133,12 +133,13 @@ def _facts(manifest: dict[str, Any], verdict: dict[str, Any]) -> list[tuple[str,
 def _tiles(verdict: dict[str, Any], buckets: Buckets | None) -> list[tuple[str, str, str, str]]:
     """Figure, what it is, a word more, and whether it is bad."""
     gap, gone = longest_gap(verdict), lost(verdict)
-    bound = "" if not gap or gap.get("bound_s") is None else f"bound {seconds(gap['bound_s'])}"
+    more = f"without {WITHOUT.get(str(gap.get('kind')), 'success')}" if gap else ""
+    more += "" if not gap or gap.get("bound_s") is None else f", bound {seconds(gap['bound_s'])}"
     tiles = [
         (_grouped(verdict.get("acknowledged")), "acknowledged", "", ""),
         (_grouped(verdict.get("read")), "read", "", ""),
         (_grouped(gone), "lost", "acknowledged, and gone" if gone else "", "bad" if gone else ""),
-        (gap_of(gap) if gap else "–", "longest gap", bound, "bad" if gap and gap.get("within") is False else ""),
+        (gap_of(gap) if gap else "–", "longest gap", more, "bad" if gap and gap.get("within") is False else ""),
     ]
     if buckets and buckets.unknown:
         tiles.insert(2, (_grouped(buckets.unknown), "unknown", "may be in the log, or not", ""))

@@ -11,7 +11,7 @@ from typing import Any
 
 from chaos.report.fold import Fold, fold
 from chaos.report.timeline import Clock
-from chaos.report.words import STAGES, gap_of, place, seconds
+from chaos.report.words import STAGES, gap_of, mapping, place, seconds
 from kernel.verdict import ANOMALIES
 
 MOST_EVENTS = 2000
@@ -117,13 +117,13 @@ def findings(verdict: dict[str, Any]) -> list[Findings]:
 
 def config(manifest: dict[str, Any]) -> Table:
     """What matters for a trial, and whatever is not the same on all brokers; a secret's value is never shown."""
-    known = manifest.get("config") or {}
-    rows = _per_node("broker", known.get("brokers") or {})
-    for topic, settings in (known.get("topics") or {}).items():
-        given = ((manifest.get("topics") or {}).get(topic) or {}).get("config") or {}
+    known = mapping(manifest.get("config"))
+    rows = _per_node("broker", {node: mapping(settings) for node, settings in mapping(known.get("brokers")).items()})
+    for topic, settings in mapping(known.get("topics")).items():
+        given = mapping(mapping(mapping(manifest.get("topics")).get(topic)).get("config"))
         rows += [
             [f"topic {topic}", key, _value(key, value)]
-            for key, value in sorted(settings.items())
+            for key, value in sorted(mapping(settings).items())
             if key in given or MATTERS.search(key)
         ]
     return Table(["of", "setting", "value"], rows, [""] * len(rows))
@@ -141,7 +141,7 @@ def _per_node(noun: str, nodes: dict[str, dict[str, Any]]) -> list[list[str]]:
 
 
 def clients(manifest: dict[str, Any]) -> Table:
-    known = {name: facts for name, facts in (manifest.get("clients") or {}).items() if isinstance(facts, dict)}
+    known = {name: mapping(facts) for name, facts in mapping(manifest.get("clients")).items()}
     rows = [
         [str(name), "  ".join(f"{key}={_value(key, value)}" for key, value in facts.items())]
         for name, facts in known.items()
@@ -150,7 +150,7 @@ def clients(manifest: dict[str, Any]) -> Table:
 
 
 def schedule(manifest: dict[str, Any]) -> Table:
-    steps = manifest.get("schedule") or []
+    steps = manifest["schedule"] if isinstance(manifest.get("schedule"), list) else []
     rows = [[str(number), _compact(step)] for number, step in enumerate(steps, 1)]
     return Table(["step", "what"], rows, [""] * len(rows))
 
@@ -166,11 +166,12 @@ def again(path: Path, manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """What to type to judge the same evidence once more, and to break a new cluster the same way."""
     where = shlex.quote(str(path))
     words = ["kafka-trial", "run", str(manifest.get("scenario", "SCENARIO"))]
-    words += [word for pair in (manifest.get("options") or {}).items() for word in ("-o", f"{pair[0]}={pair[1]}")]
+    words += [word for pair in mapping(manifest.get("options")).items() for word in ("-o", f"{pair[0]}={pair[1]}")]
     for name in ("settings", "seed", "brokers", "kafka", "provider", "security"):
         if isinstance(manifest.get(name), str | int):
             words += [f"--{name}", str(manifest[name])]
-    words += ["--permit", ",".join(map(str, manifest["permitted"]))] if manifest.get("permitted") else []
+    permitted = manifest.get("permitted")
+    words += ["--permit", ",".join(map(str, permitted))] if permitted and isinstance(permitted, list) else []
     words += ["--replay", str(path / "schedule.json")] if (path / "schedule.json").exists() else []
     return [("Judge it again", f"kafka-trial check {where}"), ("Run it again", shlex.join(words))]
 

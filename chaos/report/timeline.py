@@ -70,7 +70,8 @@ def faults(events: list[Event], clock: Clock) -> list[Fault]:
 def leaderships(events: Iterable[Event], clock: Clock) -> dict[tuple[str, int], Leadership]:
     known: dict[tuple[str, int], list[Event]] = {}
     for event in _of(events, "partition"):
-        known.setdefault((str(event.get("topic")), int(event.get("partition", -1))), []).append(event)
+        if isinstance(event.get("partition"), int):
+            known.setdefault((str(event.get("topic")), event["partition"]), []).append(event)
     return {key: _leadership(told, clock) for key, told in sorted(known.items())}
 
 
@@ -124,8 +125,8 @@ def _fault(event: Event, same: list[Event], clock: Clock) -> Fault:
 
 def _leadership(told: list[Event], clock: Clock) -> Leadership:
     times = [clock.seconds(event["t_ns"]) for event in told]
-    sizes = [(len(event.get("isr") or ()), len(event.get("replicas") or ())) for event in told]
-    leaders = [event.get("leader") for event in told]
+    sizes = [(_length(event.get("isr")), _length(event.get("replicas"))) for event in told]
+    leaders = [node if isinstance(node := event.get("leader"), int) else None for event in told]
     return Leadership(
         _stretches(list(zip(times, leaders, strict=True)), clock), _stretches(list(zip(times, sizes, strict=True)), clock)
     )
@@ -141,6 +142,10 @@ def _stretches(steps: list[tuple[float, Any]], clock: Clock) -> list[Stretch]:
 
 def _of(events: Iterable[Event], name: str) -> list[Event]:
     return [event for event in events if event["event"] == name]
+
+
+def _length(nodes: object) -> int:
+    return len(nodes) if isinstance(nodes, list) else 0
 
 
 def _led(node: object) -> str:

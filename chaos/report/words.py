@@ -67,9 +67,14 @@ def place(topic: object, partition: object) -> str:
     return f"{topic}-{partition}"
 
 
+def mapping(value: object) -> dict[str, Any]:
+    """A manifest may hold more than we know, in shapes we do not: what is no mapping tells us nothing."""
+    return value if isinstance(value, dict) else {}
+
+
 def setting(manifest: dict[str, Any]) -> list[str]:
     """The few settings that decide what Kafka promises: `3 brokers`, `acks=1`, …"""
-    clients = [client for client in (manifest.get("clients") or {}).values() if isinstance(client, dict)]
+    clients = [mapping(client) for client in mapping(manifest.get("clients")).values()]
     words = [brokers] if (brokers := _brokers(manifest.get("brokers"))) else []
     words += [f"acks={acks}" for acks in _distinct(clients, "acks")]
     words += ["idempotent"] if any(client.get("idempotence") is True for client in clients) else []

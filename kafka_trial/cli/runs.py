@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kafka_trial.cli.options import AsJson
+from kafka_trial.cli.options import AsJson, Runs
 from kafka_trial.cli.screen import complain, out
 from kernel.errors import SuiteError, UsageError
 
 if TYPE_CHECKING:
     from chaos.report.shelf import Criteria, Entry
 
-Runs = Annotated[Path, typer.Option("--runs", metavar="DIR", help="Where the runs are.")]
 runs = typer.Typer(help=__doc__, no_args_is_help=True)
 
 

@@ -3,11 +3,15 @@
 import json
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from chaos.evidence.folder import RunFolder
 from chaos.report import tables
+from chaos.report.block import verdict_block
 from chaos.report.html import write_report
 from kernel.errors import UsageError
 from tests.pure.run_folders import Run, ns, write_run
@@ -140,3 +144,35 @@ def test_every_chart_has_words_for_those_who_do_not_see_it(failed: RunFolder):
 
     assert len(charts) == 2 * 7  # rates, latency, leaders, three partitions, consumers; for two widths
     assert all(len(attrs["aria-label"] or "") > 30 and attrs["tabindex"] == "0" for attrs in charts)
+
+
+@pytest.fixture(scope="module")
+def foreign(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    return write_run(tmp_path_factory.mktemp("runs"), Run(rate=2, files=1))
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=6,
+)
+KEYS = ("config", "options", "topics", "versions", "schedule", "brokers", "started", "seed", "kafka", "promise", "clients")
+EVENTS = ("partition", "phase", "controller", "brokers", "health", "expectation", "mine")
+FACTS = ("topic", "partition", "leader", "isr", "replicas", "phase", "node", "sentence")
+
+
+@given(
+    st.dictionaries(st.sampled_from(KEYS), ANYTHING),
+    st.lists(st.tuples(st.sampled_from(EVENTS), st.dictionaries(st.sampled_from(FACTS), ANYTHING, max_size=5)), max_size=8),
+)
+@settings(max_examples=60, derandomize=True, deadline=None)
+def test_what_others_add_to_a_folder_in_their_own_shape_does_no_harm(
+    foreign: RunFolder, more: dict[str, Any], told: list[tuple[str, dict[str, Any]]]
+):
+    """The contract lets anyone add keys and events of their own."""
+    foreign.write_manifest({"run_id": "x", "scenario": "s", "permitted": []} | more)
+    lines = [json.dumps({"t_ns": ns(number), "event": name} | facts) for number, (name, facts) in enumerate(told)]
+    foreign.events_file.write_text("".join(line + "\n" for line in lines))
+
+    assert "</html>" in write_report(foreign).read_text()
+    assert verdict_block(foreign.verdict(), foreign.manifest())
