@@ -51,7 +51,8 @@ def transaction_of(record: Ints) -> Ints:
 
 
 def is_aborted(transaction: Ints) -> npt.NDArray[np.bool_]:
-    return (transaction >= 0) & (transaction // TRANSACTIONAL % ABORTED_EACH == ABORTED_EACH - 1)
+    last: npt.NDArray[np.bool_] = transaction // TRANSACTIONAL % ABORTED_EACH == ABORTED_EACH - 1
+    return last & (transaction >= 0)
 
 
 def words(codes: Ints, names: list[str]) -> Any:
@@ -212,17 +213,13 @@ def main() -> None:
     if chosen.json:
         print(json.dumps({**results, "bound_bytes": bound, "ratio": ratios}))
         return
-    print(f"{ours['rows'] / MILLION:.1f} million rows, one core:")
-    print(
-        f"  judged         {ours['rows_per_s'] / MILLION:6.2f} million rows/s, {ours['seconds']:.1f} s, peak {ours['peak_bytes'] / 1e9:.2f} GB"
-    )
-    print(f"                 the formula allows {bound / 1e9:.2f} GB")
-    print(
-        f"  Parquet alone  {results['read']['rows_per_s'] / MILLION:6.2f} million rows/s: judged at {ratios['read']:.2f} of it"
-    )
-    print(
-        f"  plain Python   {results['naive']['rows_per_s'] / MILLION:6.2f} million rows/s: judged {ratios['naive']:.0f} times faster"
-    )
+    speed = {task: f"{result['rows_per_s'] / MILLION:6.2f} million rows/s" for task, result in results.items()}
+    peak, gigabyte = ours["peak_bytes"], 1e9
+    print(f"{ours['rows'] / MILLION:.1f} million rows, one core, rates by processor time:")
+    print(f"  judged         {speed['judge']}, {ours['seconds']:.1f} s")
+    print(f"                 peak memory {peak / gigabyte:.2f} GB, the formula allows {bound / gigabyte:.2f} GB")
+    print(f"  Parquet alone  {speed['read']}: judged at {ratios['read']:.2f} of it")
+    print(f"  plain Python   {speed['naive']}: judged {ratios['naive']:.0f} times faster")
 
 
 if __name__ == "__main__":

@@ -75,3 +75,18 @@ def test_judging_again_gives_the_same(tmp_path: Path):
     first, second = (json.loads(checked(run, "--json").stdout) for _ in range(2))
 
     assert {**first, "seconds": 0} == {**second, "seconds": 0}
+
+
+def test_the_folder_on_the_page_is_judged_as_the_page_says(tmp_path: Path):
+    page = (Path(__file__).parent.parent.parent / "docs" / "evidence.md").read_text()
+    blocks = [block.partition("\n")[2].rstrip("\n") for block in page.split("```")[1::2]]
+    manifest, rows, events, told = blocks[1:5]
+    (tmp_path / "ledger").mkdir()
+    (tmp_path / "manifest.json").write_text(manifest)
+    (tmp_path / "ledger" / "rows.jsonl").write_text(rows)
+    (tmp_path / "events.jsonl").write_text(events)
+
+    answer = checked(tmp_path)
+
+    assert answer.exit_code == 1
+    assert answer.stdout.split()[: len(told.split())] == told.split()
