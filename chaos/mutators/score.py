@@ -27,11 +27,15 @@ class Mutant:
     name: str
     done: str  # what was changed, or why nothing could be
     expected: dict[str, int]
-    found: dict[str, int]
+    found: dict[str, int] | None  # None: there was no place for this mutation
 
     @property
     def caught(self) -> bool:
         return self.expected == self.found
+
+    @property
+    def missed(self) -> bool:
+        return self.found is not None and not self.caught
 
 
 def mutants(run: Path, judged_by: Judge = judge) -> Iterator[Mutant]:
@@ -52,7 +56,7 @@ def _mutant(name: str, recording: Recording, run: Path, copy: Path, judged_by: J
     try:
         mutated = MUTATORS[name](recording)
     except NoSite as trouble:
-        return Mutant(name, f"no site: {trouble.message}", nothing | {name: 1}, nothing)
+        return Mutant(name, trouble.message, nothing | {name: 1}, None)
     (copy / "ledger").mkdir(parents=True)
     shutil.copy2(run / "manifest.json", copy / "manifest.json")
     (copy / "events.jsonl").write_text("")
@@ -81,12 +85,13 @@ def told(run: Path, found: list[Mutant], *, as_json: bool = False) -> str:
         return json.dumps(
             {"run": str(run), "caught": caught, "of": len(found), "mutants": [_facts(mutant) for mutant in found]}
         )
-    lines = [f"{'caught' if t.caught else 'MISSED':<8}{t.name:<22}{t.done}{'' if t.caught else _instead(t)}" for t in found]
-    return "\n".join([*lines, f"mutation score: {caught} of {len(found)}"])
+    return "\n".join([*map(_line, found), f"mutation score: {caught} of {len(found)}"])
 
 
-def _instead(mutant: Mutant) -> str:
-    return f" Found instead: {({name: count for name, count in mutant.found.items() if count}) or 'nothing'}."
+def _line(mutant: Mutant) -> str:
+    word = "caught" if mutant.caught else "MISSED" if mutant.missed else "no site"
+    instead = {name: count for name, count in (mutant.found or {}).items() if count}
+    return f"{word:<9}{mutant.name:<22}{mutant.done}" + (f" Found: {instead or 'nothing'}." if mutant.missed else "")
 
 
 def _facts(mutant: Mutant) -> dict[str, Any]:

@@ -68,6 +68,16 @@ def test_a_history_too_small_for_a_mutation_says_so():
         MUTATORS["torn-transaction"](Recording({}, [sent(1, 0), read(1, 0), drained(1)]))
 
 
+def test_where_there_is_no_site_the_score_does_not_count_it_as_caught(tmp_path: Path):
+    run = write_run(tmp_path / "run", [sent(1, 0), read(1, 0), drained(1)])
+
+    found = list(mutants(run))
+
+    assert not any(mutant.missed for mutant in found)
+    assert "no site  torn-transaction" in told(run, found)
+    assert told(run, found).endswith("mutation score: 7 of 13")
+
+
 def test_every_mutator_says_when_it_finds_no_site():
     for mutate in MUTATORS.values():
         with pytest.raises(NoSite):
