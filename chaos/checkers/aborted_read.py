@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, first_row_of, told, where, who
+from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.tables import first_rows
 from chaos.evidence.columns import Bools
 from chaos.evidence.history import History
 from kernel.verdict import MOST_FINDINGS, Finding
@@ -23,7 +24,7 @@ def _findings(history: History, facts: Facts, values: list[int]) -> Iterator[Fin
         return facts.committed_reader[reads.client[block]]
 
     size, shown = history.values.size, np.array(values, dtype=np.int64)
-    read_by, sent_by = first_row_of(reads, size, shown, committed), first_row_of(sends, size, shown)
+    read_by, sent_by = first_rows(reads.value, size, shown, committed), first_rows(sends.value, size, shown)
     for value in values:
         row, sent = read_by[value], sent_by[value]
         txn = int(sends.txn[sent])

@@ -4,12 +4,12 @@ from functools import cached_property
 
 import numpy as np
 
-from chaos.checkers.blocks import table_of
 from chaos.checkers.fates import send_fates, transaction_fates
 from chaos.checkers.missing import Missing, missing
 from chaos.checkers.places import Places, places
 from chaos.checkers.readers import Readers, readers
 from chaos.checkers.seats import Clashes, certain_before, clashes
+from chaos.checkers.tables import table_of
 from chaos.evidence.clients import Clients
 from chaos.evidence.columns import Bools, Ints, blocks
 from chaos.evidence.history import FAIL, INFO, OK, History

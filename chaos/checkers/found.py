@@ -1,11 +1,11 @@
 """What a checker hands back, and how it says where something is."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from chaos.evidence.columns import Bools, Ints, rows_where
+from chaos.evidence.columns import Ints
 from chaos.evidence.history import History, Rows
 from kernel.verdict import MOST_FINDINGS, Finding
 
@@ -32,18 +32,6 @@ def in_log_order(history: History, rows: Rows, chosen: Ints) -> Ints:
     rank[np.array(sorted(range(count), key=history.partitions.__getitem__), dtype=np.int64)] = np.arange(count)
     order = np.lexsort((rows.op[chosen], rows.offset[chosen], rank[rows.partition[chosen]]))
     return chosen[order[:MOST_FINDINGS]]
-
-
-def first_row_of(rows: Rows, size: int, values: Ints, also: Callable[[slice], Bools] | None = None) -> dict[int, int]:
-    """For each of a few values the first row that carries it (and passes `also`)."""
-    wanted = np.zeros(size, dtype=bool)
-    wanted[values] = True
-    if also is None:
-        carrying = rows_where(len(rows), lambda block: wanted[rows.value[block]])
-    else:
-        carrying = rows_where(len(rows), lambda block: wanted[rows.value[block]] & also(block))
-    distinct, first = np.unique(rows.value[carrying], return_index=True)
-    return dict(zip(distinct.tolist(), carrying[first].tolist(), strict=True))
 
 
 def at_row(name: str, history: History, rows: Rows, row: int, sentence: str) -> Finding:

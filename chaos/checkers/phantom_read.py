@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, first_row_of, told, where, who
+from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.tables import first_rows
 from chaos.evidence.history import History
 from kernel.verdict import MOST_FINDINGS, Finding
 
@@ -17,7 +18,7 @@ def phantom_read(history: History, facts: Facts) -> Found:
 
 def _findings(history: History, values: list[int]) -> Iterator[Finding]:
     reads = history.reads
-    read_by = first_row_of(reads, history.values.size, np.array(values, dtype=np.int64))
+    read_by = first_rows(reads.value, history.values.size, np.array(values, dtype=np.int64))
     for value in values:
         row = read_by[value]
         sentence = (

@@ -4,6 +4,7 @@ import numpy as np
 
 from chaos.checkers.facts import Facts
 from chaos.checkers.found import NOTHING, Found, told
+from chaos.checkers.tables import count_into, first_rows
 from chaos.evidence.columns import blocks
 from chaos.evidence.history import FAIL, History
 from kernel.verdict import MOST_FINDINGS, Finding
@@ -19,17 +20,18 @@ def torn_transaction(history: History, facts: Facts) -> Found:
     for block in blocks(len(sends)):
         inside = np.flatnonzero((sends.txn[block] >= 0) & (sends.outcome[block] != FAIL))
         txn = sends.txn[block][inside]
-        sent += np.bincount(txn, minlength=count)
-        seen += np.bincount(txn[facts.seen[sends.value[block][inside]]], minlength=count)
+        count_into(sent, txn)
+        count_into(seen, txn[facts.seen[sends.value[block][inside]]])
         open_ended[txn[undrained[sends.partition[block][inside]]]] = True
     torn = np.flatnonzero((seen > 0) & (seen < sent) & ~open_ended & (facts.transaction_fate != FAIL))
-    return told(torn.size, (_finding(history, txn, int(seen[txn]), int(sent[txn])) for txn in torn[:MOST_FINDINGS].tolist()))
+    if not torn.size:
+        return NOTHING
+    shown = first_rows(sends.txn, count, torn[:MOST_FINDINGS])
+    return told(torn.size, (_finding(history, row, int(seen[txn]), int(sent[txn])) for txn, row in shown.items()))
 
 
-def _finding(history: History, txn: int, seen: int, sent: int) -> Finding:
-    name = history.txns[txn]
+def _finding(history: History, row: int, seen: int, sent: int) -> Finding:
     sends = history.sends
-    row = int(np.flatnonzero(sends.txn == txn)[0])
-    client = history.clients[int(sends.client[row])]
+    name, client = history.txns[int(sends.txn[row])], history.clients[int(sends.client[row])]
     sentence = f"Of the {sent} records of transaction {name} of {client}, committed readers saw {seen}."
     return Finding("torn-transaction", sentence, txn=name, client=client, op=int(sends.op[row]))

@@ -27,7 +27,7 @@ WIDEST_TABLE = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """One kind of row. A column is empty where this kind has no use for it; -1 is null, `place` is topic and partition."""
+    """One kind of row. A column is empty where this kind has no use for it; -1 is null."""
 
     client: Ints
     op: Ints
