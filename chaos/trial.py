@@ -225,6 +225,7 @@ class Trial:
         began = time.monotonic_ns()
         step = {"at_s": round((began - self.began_ns) / 1e9, 3), "hold_s": 0.0, **to_json(fault)}
         self.schedule.append(step)
+        self.windows[name] = (began, began)
         self.events.write("fault", t_ns=began, id=name, **self._facts(fault, affected, event_bounds(send, poll)))
         try:
             with fault.applied(self):
@@ -236,6 +237,11 @@ class Trial:
             healed = int(self.events.write("heal", id=name)["t_ns"])
             self.windows[name] = (began, healed)
             step["hold_s"] = round((healed - began) / 1e9, 3)
+
+    def hold(self, fault: str, seconds: float) -> None:
+        """Until a fault has lasted so long, the time that its proof took included."""
+        end = self.windows[fault][0] / 1e9 + seconds
+        time.sleep(max(0.0, end - time.monotonic()))
 
     def _prove(self, fault: Fault, name: str) -> None:
         try:

@@ -35,6 +35,7 @@ def wait_until(
             seen = trouble
         if clock() >= deadline:
             advice = hint() if callable(hint) else hint
-            message = f"{what}: not so after {timeout:g} s, last saw {seen!r}." + (f" {advice}" if advice else "")
+            last = seen.message if isinstance(seen, NotReady) else f"{seen!r}."
+            message = f"{what}: not so after {timeout:g} s, last saw {last}" + (f" {advice}" if advice else "")
             raise NotReady(message, what=what, seen=seen, timeout=timeout)
         sleep(every)

@@ -138,6 +138,7 @@ class Consuming:
         positions = {where: self._positions.pop(where) for where in partitions & self._positions.keys()}
         if not positions:
             return
+        self._ledger.sync()  # what a group is told is done must not be known to it alone, should we be killed
         invoked = time.monotonic_ns()
         self._op += 1
         asked = [TopicPartition(topic, partition, offset) for (topic, partition), offset in sorted(positions.items())]
