@@ -50,7 +50,7 @@ def in_order(group: Ints, keys: Ints) -> Order:
         return Order(None, _first_of_each(group))
     gathered = _gathered(group)
     if not _rising(lambda block: keys[gathered[block]], keys.size):
-        gathered = np.argsort(keys, kind="stable")
+        gathered = _sorted(keys)
     narrow = gathered.astype(np.int32) if gathered.size < 1 << 31 else gathered
     return Order(narrow, _first_of_each(group))
 
@@ -68,6 +68,18 @@ def _gathered(group: Ints) -> Ints:
     """Groups together, each in its order of arrival. Sixteen bits are sorted by counting, not by comparing."""
     low, high = int(group.min()), int(group.max())
     return np.argsort((group - low).astype(np.uint16) if high - low < 1 << 16 else group, kind="stable")
+
+
+def _sorted(keys: Ints) -> Ints:
+    """Numbers are sorted four times faster than their places are, so the place travels in the lower bits if it fits."""
+    bits = keys.size.bit_length()
+    if int(keys.max()) >= 1 << (63 - bits):
+        return np.argsort(keys, kind="stable")
+    packed = keys << bits
+    packed |= np.arange(keys.size)
+    packed.sort()
+    packed &= (1 << bits) - 1
+    return packed
 
 
 def _first_of_each(group: Ints) -> Bools:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaos.evidence.columns import Ints, blocks
+from chaos.evidence.columns import Ints, blocks, distinct
 from chaos.evidence.history import OK, History, Rows
 
 WASTE = 4
@@ -78,4 +78,4 @@ def _ranked(history: History, first: Ints, room: Ints) -> Places:
 
 
 def _distinct(chunks: Iterator[Ints]) -> Ints:
-    return np.unique(np.concatenate([np.unique(chunk) for chunk in chunks]))
+    return distinct(np.concatenate([distinct(chunk) for chunk in chunks]))

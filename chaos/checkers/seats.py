@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from chaos.checkers.places import Places, seat_rows
-from chaos.evidence.columns import Bools, Ints
+from chaos.evidence.columns import Bools, Ints, distinct
 from chaos.evidence.history import History, Rows
 
 
@@ -56,7 +56,7 @@ def _width(size: int) -> type[np.int32 | np.int64]:
 
 
 def _distinct(found: list[Ints]) -> Ints:
-    return np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
+    return distinct(np.concatenate(found)) if found else np.empty(0, dtype=np.int64)
 
 
 def seats_of(history: History, chosen: Callable[[Ints, Ints], Bools], places: Places) -> list[Seat]:

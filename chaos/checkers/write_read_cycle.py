@@ -6,7 +6,7 @@ from chaos.checkers.facts import Facts
 from chaos.checkers.found import NOTHING, Found, told
 from chaos.checkers.rings import rings
 from chaos.checkers.writers import reads_of_transactions
-from chaos.evidence.columns import Ints, rows_where
+from chaos.evidence.columns import Ints, distinct, rows_where
 from chaos.evidence.history import History
 from kernel.verdict import MOST_FINDINGS, Finding
 
@@ -28,7 +28,7 @@ def write_read_cycle(history: History, facts: Facts) -> Found:
 def _edges(wrote: Ints, read: Ints, width: int) -> Ints:
     """Distinct pairs (writer, reader) of different transactions."""
     other = wrote != read
-    packed = np.unique(wrote[other].astype(np.int64) * width + read[other])
+    packed = distinct(wrote[other].astype(np.int64) * width + read[other])
     return np.stack([packed // width, packed % width], axis=1)
 
 

@@ -32,6 +32,14 @@ def rows_where(count: int, test: Callable[[slice], Bools]) -> Ints:
     return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
 
 
+def distinct(numbers: Ints) -> Ints:
+    """In order. NumPy's own `unique` hashes, which takes twenty times as long on numbers that are all different."""
+    ordered = np.sort(numbers)
+    first = np.ones(ordered.size, dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
 class Column:
     def __init__(self) -> None:
         self.chunks: list[Ints] = []

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from chaos.evidence.columns import Bools, Column, Ints, Names, rows_where
+from chaos.evidence.columns import Bools, Column, Ints, Names, distinct, rows_where
 from chaos.evidence.keys import joint_keys, order_keys
 from chaos.evidence.ledger_files import KINDS, OUTCOMES, Batch, LedgerFiles
 from chaos.evidence.row_rules import check_rows
@@ -167,7 +167,7 @@ def _distinct(both: Ints) -> Ints:
     """The pairs that occur, without -1, in order."""
     top = int(both.max())
     if top >= WIDEST_TABLE:
-        found = np.unique(both)
+        found = distinct(both)
         return found[found >= 0]
     used = np.zeros(top + 2, dtype=bool)
     used[both] = True

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chaos.evidence.columns import Column, Ints
+from chaos.evidence.columns import Column, Ints, distinct
 
 PAGE = 12  # bits: holes shorter than this are left open
 WASTE = 4  # at most so many numbers per value, so that a table over all of them stays in proportion to the ledger
@@ -25,11 +25,18 @@ class Values:
 
     def code(self, values: Ints) -> Ints:
         if self.ranked:
-            return np.searchsorted(self.starts, values)
+            return self._rank(values)
         shift: Ints = self.starts - self.codes
         if shift.size > 1:
             shift = shift[np.searchsorted(self.starts, values, side="right") - 1]
         return np.subtract(values, shift, dtype=np.int64)
+
+    def _rank(self, values: Ints) -> Ints:
+        """Searched for in order, so that one search finds in the cache what the last one left there."""
+        order = np.argsort(values)
+        ranks = np.empty(values.size, dtype=np.int64)
+        ranks[order] = np.searchsorted(self.starts, values[order])
+        return ranks
 
     def value(self, code: int) -> int:
         stretch = int(np.searchsorted(self.codes, code, side="right")) - 1
@@ -49,14 +56,14 @@ class ValueColumns:
         if (last - first + 1) << PAGE <= WASTE * chunk.size + (1 << PAGE):
             self._pages.append(np.arange(first, last + 1))  # dense enough to take all between
         else:
-            self._pages.append(np.unique(chunk.astype(np.int64, copy=False) >> PAGE))
+            self._pages.append(distinct(chunk.astype(np.int64, copy=False) >> PAGE))
 
     def finish(self, *columns: Column) -> Values:
-        pages = np.unique(np.concatenate(self._pages)) if self._pages else np.empty(0, dtype=np.int64)
+        pages = distinct(np.concatenate(self._pages)) if self._pages else np.empty(0, dtype=np.int64)
         count = sum(chunk.size for column in columns for chunk in column.chunks)
         if pages.size << PAGE <= WASTE * count + SLACK:
             first = np.flatnonzero(np.append(True, pages[1:] != pages[:-1] + 1)[: pages.size])
             return Values(int(pages.size) << PAGE, pages[first] << PAGE, first << PAGE)
-        distinct = [np.unique(chunk.astype(np.int64)) for column in columns for chunk in column.chunks]
-        every = np.unique(np.concatenate(distinct))
+        each = [distinct(chunk.astype(np.int64)) for column in columns for chunk in column.chunks]
+        every = distinct(np.concatenate(each))
         return Values(int(every.size), every, np.arange(every.size), ranked=True)
