@@ -51,9 +51,10 @@ class Tracks:
         sends = {name: column.finish() for name, column in self._sends.items()}
         reads = {name: column.finish() for name, column in self._reads.items()}
         sends["due"] = self._due(sends)
-        places = sorted({*_places(sends), *_places(reads)}, key=lambda place: (topics[place[0]], place[1]))
-        for topic, partition in places:
-            mine, theirs = (_at(rows, topic, partition) for rows in (sends, reads))
+        sent_to, read_from = _by_place(sends), _by_place(reads)
+        nobody = np.empty(0, dtype=np.int64)
+        for topic, partition in sorted({*sent_to, *read_from}, key=lambda place: (topics[place[0]], place[1])):
+            mine, theirs = (rows.get((topic, partition), nobody) for rows in (sent_to, read_from))
             yield Track(
                 topics[topic],
                 partition,
@@ -81,13 +82,14 @@ def _keep(columns: dict[str, Column], cells: dict[str, Any], where: Bools) -> No
         column.add(cells[name][where].astype(np.int64))
 
 
-def _places(rows: dict[str, Ints]) -> list[tuple[int, int]]:
-    both = np.unique(np.stack([_long(rows["topic"]), _long(rows["partition"])], axis=1), axis=0)
-    return [(topic, partition) for topic, partition in both.tolist()]
-
-
-def _at(rows: dict[str, Ints], topic: int, partition: int) -> Ints:
-    return np.flatnonzero((rows["topic"] == topic) & (rows["partition"] == partition))
+def _by_place(rows: dict[str, Ints]) -> dict[tuple[int, int], Ints]:
+    """The rows of each topic and partition, in one pass over all."""
+    topic, partition = _long(rows["topic"]), _long(rows["partition"])
+    order = np.lexsort((partition, topic))
+    topic, partition = topic[order], partition[order]
+    starts = np.flatnonzero((topic[1:] != topic[:-1]) | (partition[1:] != partition[:-1])) + 1
+    lots = np.split(order, starts) if order.size else []
+    return {(int(rows["topic"][lot[0]]), int(rows["partition"][lot[0]])): lot for lot in lots}
 
 
 def _long(column: Ints) -> Ints:

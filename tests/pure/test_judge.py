@@ -11,10 +11,11 @@ import pytest
 
 from chaos.checkers import CHECKERS
 from chaos.checkers.local import examine
+from chaos.evidence.tracks import Tracks
 from chaos.judge import judge
 from kernel.errors import UsageError
 from kernel.verdict import ANOMALIES
-from tests.pure.histories import SCHEMA, drained, read, row, sent, write_run
+from tests.pure.histories import SCHEMA, drained, ended, read, row, sent, write_run
 
 GOOD = [sent(1, 0), read(1, 0), drained(1)]
 LOST = [sent(1, 0), sent(2, 1), read(2, 1), drained(2)]
@@ -140,6 +141,29 @@ def test_recovery_within_its_bound_passes_and_beyond_it_fails(tmp_path: Path):
     assert {dark: verdict["verdict"] for dark, verdict in verdicts.items()} == {1.0: "PASS", 5.0: "FAIL"}
     assert {row["kind"] for row in verdicts[5.0]["recovery"]} == {"send", "poll"}
     assert "orders-0: no send was acknowledged for 5.0 s" in " ".join(verdicts[5.0]["reasons"])
+
+
+def test_tracks_tell_when_a_record_was_due_and_leave_out_the_drain(tmp_path: Path):
+    rows = [
+        sent(1, 0, invoked_ns=10, completed_ns=15),
+        sent(2, 1, invoked_ns=20, completed_ns=25, txn="t"),
+        ended("commit", "t", 9, invoked_ns=30, completed_ns=40),
+        sent(3, 2, invoked_ns=50, txn="u", outcome="info"),
+        sent(4, 0, on=1),
+        read(1, 0, completed_ns=60),
+        read(2, 1, completed_ns=70, final=True),
+        read(9, 9, on=2, invoked_ns=80),
+    ]
+    tracks = {t.partition: t for t in Tracks(write_run(tmp_path / "run", rows) / "ledger").all()}
+
+    assert sorted(tracks) == [0, 2]  # nothing on partition 1 has a time
+    assert tracks[0].sent_ns.tolist() == [10, 20, 50]
+    assert tracks[0].acked_ns.tolist() == [15, 25, -1]
+    assert tracks[0].sent_ok.tolist() == [True, True, False]
+    assert tracks[0].due_ns is not None
+    assert tracks[0].due_ns.tolist() == [15, 40, -1]
+    assert (tracks[0].read_ns.tolist(), tracks[0].read_value.tolist()) == ([60], [1])
+    assert (tracks[2].sent_ns.tolist(), tracks[2].read_ns.tolist()) == ([], [80])
 
 
 def test_without_a_fault_there_is_nothing_to_recover_from(tmp_path: Path):
