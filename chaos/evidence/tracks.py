@@ -1,5 +1,7 @@
-"""Who sent and who read when, partition by partition: what recovery is measured on. A reading of its own, because only
-runs with a fault need the times."""
+"""Who sent and who read when, partition by partition: what recovery is measured on.
+
+A reading of its own, because only runs with a fault need the times.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
