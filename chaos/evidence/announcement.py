@@ -14,7 +14,7 @@ def announcement(ledger: Path, client: str) -> Path:
 
 class Announcement:
     def __init__(self, ledger: Path, *, run_id: str, client: str, first: int, topic: str | None, ahead: int = AHEAD) -> None:
-        self.client = client
+        self.run_id, self.client = run_id, client
         self._path = announcement(ledger, client)
         self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         self._facts = {"run_id": run_id, "client": client, "topic": topic, "first": first}

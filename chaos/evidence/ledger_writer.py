@@ -77,11 +77,15 @@ class LedgerWriter:
         """On disk when this returns, and nothing more is held."""
         self.flush()
         self._full.join()
+        if self._trouble is not None:
+            raise self._trouble
 
     def close(self) -> None:
+        """May be called more than once."""
         self.flush()
-        self._full.put(None)
-        self._thread.join()
+        if self._thread.is_alive():
+            self._full.put(None)
+            self._thread.join()
         if self._trouble is not None:
             raise self._trouble
 

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from chaos.traffic.plans import Plan, to_json
-from kernel.errors import NotReady, SuiteError
+from chaos.traffic.plans import Plan, ProducerPlan, to_json
+from kernel.errors import NotReady, SuiteError, UsageError
 from kernel.waiting import wait_until
 
 TOP = Path(__file__).parent.parent.parent
@@ -51,6 +51,8 @@ class Client:
 
     def burst(self, count: int, timeout: float = 30) -> list[int]:
         """Have a producer send so many records at once; returns their values."""
+        if not isinstance(self.plan, ProducerPlan) or self.plan.flat_out:
+            raise UsageError(f"client {self.name} has no bursts: only a producer with a rate, or with keys, has.")
         before = len(self.status.get("bursts", []))
         self.order(f"burst {count}")
         done = wait_until(

@@ -59,7 +59,7 @@ class Deliveries:
         partitions = [message.partition() for message in messages]
         columns: dict[str, Any] = {"op": op, "ix": 0, "kind": Kind.SEND, "invoked_ns": invoked, "value": values}
         columns |= {"topic": topics[0] if len(set(topics)) == 1 else topics}
-        columns |= {"scheduled_ns": None if scheduled[0] is None else scheduled, "txn": None if txn[0] is None else txn}
+        columns |= {"scheduled_ns": _or_none(scheduled), "txn": _or_none(txn)}
         columns |= {"partition": partitions, "offset": [message.offset() for message in messages]}
         if errors:
             errors.extend([None] * (len(messages) - len(errors)))
@@ -78,3 +78,8 @@ class Deliveries:
         columns["offset"] = [o if o is not None and o >= 0 else None for o in columns["offset"]]
         columns["completed_ns"] = completed
         return len(messages), columns
+
+
+def _or_none(cells: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """A column without a single value costs nothing to write."""
+    return None if cells.count(None) == len(cells) else cells

@@ -5,6 +5,7 @@ Without that statement a record that was not read may merely not have been reach
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from chaos.evidence.ledger_writer import LedgerWriter
@@ -18,11 +19,13 @@ BATCH = 10_000
 class Draining:
     def __init__(self, plan: DrainPlan, config: dict[str, Any], ledger: LedgerWriter) -> None:
         from confluent_kafka import Consumer, TopicPartition
+        from confluent_kafka.admin import AdminClient
 
         self.plan, self._ledger = plan, ledger
         settings = {"group.id": "kafka-trial-drain", "enable.auto.commit": False, "isolation.level": "read_committed"}
         settings |= {"auto.offset.reset": "earliest", "enable.partition.eof": True, "fetch.wait.max.ms": 50, "log_level": 0}
         self._consumer = Consumer(config | settings | dict(plan.config))
+        self._admin = AdminClient(config | {"log_level": 0})
         self._partitions = [TopicPartition(t, p, 0) for t, count in plan.topics.items() for p in range(count)]
         self._at: dict[tuple[str, int], int] = {}  # where the reader stood when it was told that there is no more
         self._op = self._read = 0
@@ -36,7 +39,7 @@ class Draining:
             if len(self._at) == len(self._partitions):
                 # Asked only now: an end that was read before the last record was reached would be too low.
                 ends = self._log_ends()
-                if all(self._at[where] >= end for where, end in ends.items()):
+                if all(self._stood(where, ends) for where in self._at):
                     break
             if self._ledger.due:
                 self._ledger.flush()
@@ -60,11 +63,20 @@ class Draining:
             self._ledger.rows(len(records), read_columns(records) | facts)
 
     def _log_ends(self) -> dict[tuple[str, int], int]:
-        """The high watermark, transactions that are still open included: an end below it would not be the end."""
-        return {
-            (where.topic, where.partition): self._consumer.get_watermark_offsets(where, timeout=10, cached=False)[1]
-            for where in self._partitions
-        }
+        """The high watermark, transactions that are still open included: an end below it would not be the end.
+
+        Not asked of the consumer: one that reads what is committed is told the last stable offset instead. Who does not
+        answer has no end yet."""
+        from confluent_kafka import IsolationLevel, KafkaException
+        from confluent_kafka.admin import OffsetSpec
+
+        asked = {where: OffsetSpec.latest() for where in self._partitions}
+        answers = self._admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=10)
+        ends: dict[tuple[str, int], int] = {}
+        for where, answer in answers.items():
+            with suppress(KafkaException):
+                ends[where.topic, where.partition] = answer.result().offset
+        return ends
 
     def _stood(self, where: tuple[str, int], ends: dict[tuple[str, int], int]) -> bool:
         return where in ends and self._at.get(where, -1) >= ends[where]

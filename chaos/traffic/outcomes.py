@@ -10,9 +10,6 @@ from kernel.ledger import Outcome
 # Error names as KafkaError.name() gives them, each with the reason why it can only mean "not in the log".
 CERTAIN: dict[str, str] = {
     "_QUEUE_FULL": "refused by the client's own queue, never sent",
-    "_PURGE_QUEUE": "taken out of the client's queue before it was sent",
-    "_UNKNOWN_TOPIC": "the client knows no such topic and has nowhere to send to",
-    "_UNKNOWN_PARTITION": "the client knows no such partition and has nowhere to send to",
     "_INVALID_ARG": "refused by the client before it was sent",
     "_STATE": "refused by the client: not allowed in its present state",
     "_BAD_COMPRESSION": "could not be compressed, never sent",
@@ -36,6 +33,9 @@ UNKNOWN: dict[str, str] = {
     "_TIMED_OUT": "the answer did not come; the request may have been served",
     "_TRANSPORT": "the connection broke; the request may have been served",
     "_ALL_BROKERS_DOWN": "as above, for every connection",
+    "_PURGE_QUEUE": "taken out of the client's queue, where it may have waited for another attempt",
+    "_UNKNOWN_TOPIC": "a broker with old metadata can make the client forget a topic between two attempts",
+    "_UNKNOWN_PARTITION": "as above, for a partition",
     "_PURGE_INFLIGHT": "sent, then given up before the answer came",
     "_FATAL": "the producer gave up; what it had sent before stands",
     "_DESTROY": "the producer was closed; what it had sent before stands",

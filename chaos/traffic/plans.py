@@ -36,6 +36,9 @@ class ProducerPlan:
         _positive("records", self.records)
         _positive("keys", self.keys)
         _positive("transaction", self.transaction)
+        _positive("abort_every", self.abort_every)
+        if self.abort_every is not None and self.transaction is None:
+            raise UsageError(f"abort_every {self.abort_every} aborts nothing: give transaction, too.")
         if self.acks not in ACKS:
             raise UsageError(f"acks {self.acks!r} is not known: choose one of {', '.join(ACKS)}.")
         if self.size < SMALLEST:
@@ -47,7 +50,13 @@ class ProducerPlan:
 
     @property
     def ordered(self) -> bool:
-        return self.idempotence or self.transaction is not None or self.config.get("max.in.flight") == 1
+        in_flight = [self.config.get(name) for name in ("max.in.flight", "max.in.flight.requests.per.connection")]
+        return self.idempotence or self.transaction is not None or "1" in map(str, in_flight)
+
+    @property
+    def flat_out(self) -> bool:
+        """Whether records can go in batches of one partition each, as fast as that goes."""
+        return not (self.rate or self.transaction or self.keys or self.records or self.size_max)
 
     def facts(self) -> dict[str, Any]:
         """For the manifest: what the checkers and the contract need to know of this client."""
@@ -73,6 +82,9 @@ class ConsumerPlan:
     def __post_init__(self) -> None:
         _topics(self.topics)
         _positive("batch", self.batch)
+        _positive("commit_every", self.commit_every)
+        if self.process_ms < 0:
+            raise UsageError(f"process_ms {self.process_ms} cannot be: give 0 or more.")
         for what, value, known in (
             ("mode", self.mode, ("subscribe", "assign")),
             ("group protocol", self.protocol, PROTOCOLS),

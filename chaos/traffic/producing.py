@@ -38,7 +38,8 @@ class Producing:
             "partitioner": "murmur2_random",  # as Java's
             "queue.buffering.max.messages": 200_000,
             "log_level": 0,
-            **({"transactional.id": promise.client} if plan.transaction else {}),
+            # The run's name too: two runs on one cluster would fence each other's producers.
+            **({"transactional.id": f"{promise.run_id}-{promise.client}"} if plan.transaction else {}),
             **plan.config,
         }
         self._producer = Producer(config | self._settings)
@@ -49,7 +50,7 @@ class Producing:
         self._sizes = random.Random(plan.seed)
         self._deliveries = Deliveries()
         self._next, self._op, self._sent = first, 0, 0
-        self._flat_out = FlatOut(self._producer, self._poll, targets, first, plan.size) if _plain(plan) else None
+        self._flat_out = FlatOut(self._producer, self._poll, targets, first, plan.size) if plan.flat_out else None
         self._txn: str | None = None
         self._fatal: str | None = None  # the error after which this producer is of no more use
         self._txns = 0
@@ -111,6 +112,12 @@ class Producing:
                 self._deliveries.errors[self._fatal] += 1
             time.sleep(timeout)
 
+    def _flush(self, timeout: float) -> None:
+        from confluent_kafka import KafkaException
+
+        with suppress(KafkaException):  # a producer that failed for good has no more answers: what is open stays unknown
+            self._producer.flush(timeout)
+
     def _burst(self, count: int) -> None:
         """So many records at once, and which: for a scenario that must know exactly what it put at risk."""
         first = self._next
@@ -145,11 +152,8 @@ class Producing:
                 self._ledger.row(**row)
 
     def _close(self, report: Callable[[dict[str, Any]], None]) -> None:
-        from confluent_kafka import KafkaException
-
         self._end_transaction()
-        with suppress(KafkaException):  # a producer that failed for good has no more answers: what is open stays unknown
-            self._producer.flush(float(str(self._settings.get("message.timeout.ms", 300_000))) / 1000 + PATIENCE)
+        self._flush(float(str(self._settings.get("message.timeout.ms", 300_000))) / 1000 + PATIENCE)
         self._write_down()
         for value, sent in self._deliveries.open.items():
             self._row(Kind.SEND, sent, Outcome.INFO, "_DESTROY", value=value, completed_ns=None)
@@ -208,7 +212,7 @@ class Producing:
         if on_purpose:
             # An abort takes back what is still in the client's queue, and one whose records all were ends in a fatal
             # INVALID_TXN_STATE (librdkafka 2.16 on Kafka 4.3). And an abort that reaches no log would test nothing.
-            self._producer.flush(PATIENCE)
+            self._flush(PATIENCE)
         if on_purpose or self._request(Kind.COMMIT, self._producer.commit_transaction, PATIENCE) is not Outcome.OK:
             self._request(Kind.ABORT, self._producer.abort_transaction, PATIENCE)
         self._txn = None
@@ -241,8 +245,3 @@ class Producing:
 def _name_of(error: Exception) -> str:
     first: Any = error.args[0] if error.args else ""
     return str(first.name()) if hasattr(first, "name") else "_INVALID_ARG"
-
-
-def _plain(plan: ProducerPlan) -> bool:
-    """Whether records can go in batches of one partition each."""
-    return not (plan.rate or plan.transaction or plan.keys or plan.records or plan.size_max)

@@ -1,7 +1,8 @@
 """All clients of a run: started, counted, told to stop, and drained at the end."""
 
+import re
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -40,8 +41,7 @@ class Traffic:
 
     def start(self, name: str, plan: Plan, *, wait: bool = True, config: Mapping[str, Any] | None = None) -> Client:
         """Start a client. A name that was used before gets a number: a client that comes back is a new client."""
-        self._names[name] += 1
-        life = name if self._names[name] == 1 else f"{name}.{self._names[name]}"
+        life = self._new_life(name)
         task: dict[str, Any] = {"run_id": self._run_id, "ledger": str(self._folder.ledger)}
         task["config"] = self._config | dict(config or {})
         if isinstance(plan, ProducerPlan):
@@ -51,6 +51,12 @@ class Traffic:
         if wait:
             client.wait_ready()
         return client
+
+    def _new_life(self, name: str) -> str:
+        if not re.fullmatch(r"[\w-]+", name):
+            raise UsageError(f"client {name!r} cannot be: its files bear its name, so use letters, digits, - and _.")
+        self._names[name] += 1
+        return name if self._names[name] == 1 else f"{name}.{self._names[name]}"
 
     def client(self, name: str) -> Client:
         """By the name of one life, or by the name it was first started under: then the latest life."""
@@ -76,6 +82,7 @@ class Traffic:
             client=client.name, op=CRASH_OP, ix=0, kind=Kind.CRASH, invoked_ns=invoked, completed_ns=time.monotonic_ns(),
             outcome=Outcome.OK,
         )  # fmt: skip
+        self._crashes.sync()
 
     def pause(self, name: str) -> None:
         self.client(name).pause()
@@ -156,17 +163,25 @@ class Traffic:
         return not any(behind > 0 for behind in self.lag().values())
 
     def lag(self) -> dict[Where, int]:
-        read = self.read()
-        return {where: count - read.get(where, 0) for where, count in self.acked().items()}
+        """How far the slowest audience is behind: a group reads every record once, and so does each reader of its own."""
+        audiences: dict[str, list[Client]] = defaultdict(list)
+        for client in self._of(ConsumerPlan):
+            audiences[_audience(client)].append(client)
+        alive = [some for some in audiences.values() if any(client.running for client in some)] or list(audiences.values())
+        read = [(some[0].plan.topics, self._sum("read", some)) for some in alive]
+        return {
+            where: max((count - done.get(where, 0) for topics, done in read if where[0] in topics), default=count)
+            for where, count in self.acked().items()
+        }
 
     # ---- the end ----------------------------------------------------------------------------------------------
 
     def stop(self, clients: Iterable[Client] | None = None, *, timeout: float = 120) -> None:
         """Let clients finish: first told all, then waited for."""
-        some = [client for client in (clients or self._clients.values()) if client.running]
+        some = [c for c in (self._clients.values() if clients is None else clients) if not c.killed]
         for client in some:
             client.stop()
-        for client in some:
+        for client in some:  # also for those that ended by themselves: such a one should not have, and is told
             client.wait_closed(timeout)
 
     def stop_producers(self, timeout: float = 120) -> None:
@@ -178,7 +193,8 @@ class Traffic:
     def drain(self, plan: DrainPlan, config: Mapping[str, Any]) -> dict[str, Any]:
         """Read everything back, over a connection that no fault touches."""
         task = {"run_id": self._run_id, "ledger": str(self._folder.ledger), "config": dict(config)}
-        client = self._clients["drain"] = Client("drain", plan, task, self._folder.logs / "clients.log")
+        life = self._new_life("drain")
+        client = self._clients[life] = Client(life, plan, task, self._folder.logs / "clients.log")
         client.wait_closed(plan.timeout + 30)
         return client.status
 
@@ -196,12 +212,17 @@ class Traffic:
     def _partitions(self) -> set[Where]:
         return {(t, p) for client in self._of(ProducerPlan) for t, n in client.plan.topics.items() for p in range(n)}
 
-    def _sum(self, what: str) -> dict[Where, int]:
+    def _sum(self, what: str, clients: Iterable[Client] | None = None) -> dict[Where, int]:
         total: Counter[Where] = Counter()
-        for client in self._clients.values():
+        for client in self._clients.values() if clients is None else clients:
             counts = client.status.get(what)
             if isinstance(counts, dict):
                 for topic, partitions in counts.items():
                     for partition, count in partitions.items():
                         total[topic, int(partition)] += count
         return dict(total)
+
+
+def _audience(client: Client) -> str:
+    plan = client.plan
+    return plan.group if isinstance(plan, ConsumerPlan) and plan.mode == "subscribe" else f".{client.name}"

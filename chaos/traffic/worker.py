@@ -1,15 +1,17 @@
 """The process of one client. Its plan comes on the first line of stdin, orders on those after; it reports on stdout.
 
 Nothing about it is in its arguments, because an address may hold a password. When stdin ends, whoever started it is gone:
-it closes its ledger and goes too.
+it closes its ledger and goes too, whatever the cluster does.
 """
 
+import ctypes
 import json
 import os
 import queue
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,9 +23,13 @@ from chaos.traffic.draining import Draining
 from chaos.traffic.plans import ConsumerPlan, DrainPlan, ProducerPlan, from_json
 from chaos.traffic.producing import Producing
 
+ORPHAN_PATIENCE = 15.0  # seconds
+PR_SET_PDEATHSIG = 1
+
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us, who will tell us
+    _wake_when_orphaned()
     task = json.loads(sys.stdin.readline())
     orders: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(orders,), daemon=True).start()
@@ -51,6 +57,14 @@ def _listen(orders: "queue.SimpleQueue[str]") -> None:
     for line in sys.stdin:
         orders.put(line.strip())
     orders.put("stop")
+    time.sleep(ORPHAN_PATIENCE)  # the brokers may be gone with whoever started us; closing a client waits for them
+    os._exit(1)
+
+
+def _wake_when_orphaned() -> None:
+    """A client may be frozen (SIGSTOP) when its trial is killed, and nobody would ever let it go on."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGCONT)
 
 
 def _report(facts: dict[str, Any]) -> None:
