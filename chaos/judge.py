@@ -12,7 +12,7 @@ from chaos.checkers.local import examine
 from chaos.contract import contract
 from chaos.evidence.clients import clients_of, named, permitted_by
 from chaos.evidence.folder import RunFolder
-from chaos.evidence.seal import finish_swap
+from chaos.evidence.seal import close_abandoned, finish_swap
 from chaos.recovery import reasons, recover
 from kernel.errors import UsageError
 from kernel.verdict import ANOMALIES, Examined, Verdict
@@ -26,13 +26,14 @@ Reason = tuple[Verdict, str]
 
 
 def judge(folder: RunFolder | Path, engine: str = "local", *, engines: Mapping[str, Engine] = ENGINES) -> dict[str, Any]:
-    """What belongs into verdict.json. Reads the folder and writes nothing."""
+    """What belongs into verdict.json. Writes nothing, but closes the ledger of a run that was killed."""
     if engine not in engines:
         raise UsageError(f"There is no engine {engine!r}: use {' or '.join(engines)}.")
     folder, began = folder if isinstance(folder, RunFolder) else RunFolder(folder), time.monotonic()
     manifest, events, file = folder.manifest(), folder.events(), folder.path / "manifest.json"
     names = {field: named(manifest, field, file) for field in ("run_id", "scenario")}
     permitted, clients = permitted_by(manifest, file), clients_of(manifest, file)
+    close_abandoned(folder.path, manifest)
     _finish_swap(folder)
     examined = engines[engine](folder.ledger, clients.listed)
     recovery, trouble = _recovery(folder, events)

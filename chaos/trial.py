@@ -59,6 +59,8 @@ class Trial:
         self.replayed = replayed
         self.exposed: list[int] = []  # values that the scenario puts at risk on purpose
         self.seen: list[int] = []  # values at risk that a reader has already read
+        self.over = False  # before its time: what is on record decides
+        self.verdict: dict[str, Any] = {}
         self.windows: dict[str, tuple[int, int]] = {}  # by fault: from when to when
         self.began_ns = time.monotonic_ns()
         self._suffix = suffix  # on a shared cluster, so that every run has topics and groups of its own

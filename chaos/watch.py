@@ -13,7 +13,7 @@ from compose.view import ClusterView
 from kernel.cluster import PartitionState
 from kernel.errors import NotReady
 
-EVERY = 0.15  # seconds between two looks
+EVERY = 0.1  # seconds between two looks
 
 
 class CanBeWatched(Protocol):
@@ -28,7 +28,7 @@ class Watch:
         self._partitions: dict[tuple[str, int], PartitionState] = {}
         self._brokers: frozenset[int] | None = None
         self._controller: tuple[int, int] | None = None
-        looks = (self._look_at_partitions, self._look_at_quorum)
+        looks = (self._look_at_partitions, self._look_at_nodes)
         self._threads = [
             threading.Thread(target=self._watch, args=(view, look), daemon=True)
             for view, look in zip(self._views, looks, strict=True)
@@ -60,12 +60,12 @@ class Watch:
                 if self._partitions.get((state.topic, state.partition)) != state:
                     self._partitions[state.topic, state.partition] = state
                     self._events.write("partition", **_facts(state))
+
+    def _look_at_nodes(self, view: ClusterView) -> None:
         alive = view.brokers()
         if alive != self._brokers:
             self._brokers = alive
             self._events.write("brokers", alive=sorted(alive))
-
-    def _look_at_quorum(self, view: ClusterView) -> None:
         quorum = view.quorum()
         if (quorum.leader, quorum.epoch) != self._controller:
             self._controller = (quorum.leader, quorum.epoch)

@@ -3,12 +3,17 @@
 `kafka_cluster` is shared by the whole run and handed out healthy; `fresh_cluster` is the test's own. Both have three
 brokers unless the test says otherwise: `@pytest.mark.kafka(brokers=1, security="tls")`, with whatever a ClusterSpec
 takes. With `--trial-runs DIR` the broker logs of a failing test are kept there.
+
+`trial("leader-election", acks="1")` runs a scenario and returns its result; `with traffic(acks="all") as flow:` keeps
+known traffic flowing through `kafka_cluster` while the test does what it likes to it, and judges what became of it.
 """
 
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # imported when first used, so that a test run without Kafka does not pay for it
+    from chaos.schedule import Schedule
+    from chaos.trial import Trial
     from compose.cluster import Cluster
 
 MARKERS = {
@@ -24,6 +31,7 @@ MARKERS = {
     "containers": "needs Docker",
     "slow": "takes longer than ten seconds",
 }
+MOST_SHARED = 2  # kinds of clusters at a time; a test may use two of them
 OUTCOME = pytest.StashKey[dict[str, bool]]()
 
 
@@ -31,7 +39,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("kafka-trial")
     group.addoption("--kafka-version", metavar="VERSION", help="Kafka version of the clusters (default: the newest tried)")
     group.addoption("--kafka-provider", metavar="NAME", default="auto", help="auto, processes or containers")
-    group.addoption("--trial-runs", metavar="DIR", help="keep the broker logs of failing tests under this folder")
+    group.addoption("--trial-runs", metavar="DIR", help="keep run folders, and the broker logs of failing tests, here")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -69,16 +77,7 @@ def _shared_clusters(pytestconfig: pytest.Config) -> Iterator[dict[str, "Cluster
 @pytest.fixture
 def kafka_cluster(request: pytest.FixtureRequest, _shared_clusters: dict[str, "Cluster"]) -> Iterator["Cluster"]:
     """A cluster shared by all tests that want the same; healed and complete when it is handed over."""
-    wishes = _wishes(request)
-    key = json.dumps(wishes, sort_keys=True, default=str)
-    if key not in _shared_clusters:
-        _shared_clusters[key] = _start(request, wishes)
-    cluster = _shared_clusters[key]
-    try:
-        _restore(cluster)
-    except Exception:  # beyond repair: the next test deserves a working one
-        _shared_clusters.pop(key).close()
-        cluster = _shared_clusters[key] = _start(request, wishes)
+    cluster = _shared(request, _shared_clusters, _wishes(request))
     yield cluster
     _keep_logs(request, cluster)
 
@@ -94,6 +93,99 @@ def fresh_cluster(request: pytest.FixtureRequest) -> Iterator["Cluster"]:
         cluster.close()
 
 
+@dataclass(frozen=True, repr=False)
+class TrialResult:
+    """What a trial ended in. Printed, as pytest does when an assertion about it fails, it is the whole verdict block."""
+
+    verdict: dict[str, Any]
+    manifest: dict[str, Any]
+    folder: Path
+
+    @property
+    def passed(self) -> bool:
+        return bool(self.verdict["verdict"] == "PASS")
+
+    @property
+    def found(self) -> dict[str, int]:
+        """Every anomaly that was found, and how often."""
+        return {name: count for name, count in self.verdict["counts"].items() if count}
+
+    @property
+    def expectations(self) -> dict[str, bool | None]:
+        return {expected["name"]: expected["holds"] for expected in self.verdict["expectations"]}
+
+    def __repr__(self) -> str:
+        from chaos.report.block import verdict_block
+
+        return f"\n{verdict_block(self.verdict, self.manifest)}\n         run  {self.folder}"
+
+
+@pytest.fixture
+def trial(
+    request: pytest.FixtureRequest, _shared_clusters: dict[str, "Cluster"], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., TrialResult]:
+    """Run a scenario: `trial("acks-exposure", acks="1", settings="quick")`. Clusters are shared by trials that want the
+    same, and healed in between."""
+
+    def run_trial(
+        scenario: str,
+        *,
+        settings: str = "quick",
+        permit: Sequence[str] = (),
+        seed: int | None = None,
+        schedule: "Schedule | None" = None,
+        **options: str,
+    ) -> TrialResult:
+        from chaos.run import Wishes, plan, run
+
+        runs = _runs(request, tmp_path_factory)
+        wishes = Wishes(scenario, options, settings, seed, permitted=permit, schedule=schedule, runs=runs)
+        if version := request.config.getoption("--kafka-version"):
+            wishes = replace(wishes, kafka=version)
+        spec = plan(wishes).cluster
+        wanted = {"spec": spec, "provider": request.config.getoption("--kafka-provider")}
+        cluster = _shared(request, _shared_clusters, wanted)
+        folder, verdict = run(wishes, cluster=cluster, say=_say(request))
+        result = TrialResult(verdict, folder.manifest(), folder.path)
+        request.node.add_report_section("call", "kafka-trial", repr(result))
+        return result
+
+    return run_trial
+
+
+@pytest.fixture
+def traffic(
+    request: pytest.FixtureRequest, kafka_cluster: "Cluster", tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., AbstractContextManager["Trial"]]:
+    """Known traffic through `kafka_cluster` while the block runs: a producer and a reader on a topic of the test's own.
+    `flow.topics` has its name, `flow.wait_for(acks=…, reads=…)` waits, `flow.inject(fault)` breaks something and proves
+    it; after the block `flow.verdict` is the verdict."""
+
+    @contextmanager
+    def flowing(
+        topic: str = "orders", *, partitions: int = 3, config: dict[str, str] | None = None, **producer: Any
+    ) -> "Iterator[Trial]":
+        from chaos.run import freehand
+
+        runs = _runs(request, tmp_path_factory)
+        name = re.sub(r"[^\w.-]+", "-", request.node.name)
+        with freehand(kafka_cluster, runs=runs, name=name, say=_say(request)) as flow:
+            real = flow.topic(topic, partitions=partitions, config=config)
+            flow.producer("producer-1", real, **producer)
+            flow.consumer("reader-1", real, mode="assign")
+            flow.warm_up()
+            yield flow
+        result = TrialResult(flow.verdict, flow.folder.manifest(), flow.folder.path)
+        request.node.add_report_section("call", "kafka-trial", repr(result))
+
+    return flowing
+
+
+def _runs(request: pytest.FixtureRequest, factory: pytest.TempPathFactory) -> Path:
+    kept = request.config.getoption("--trial-runs")
+    return Path(kept) if kept else factory.mktemp("runs")
+
+
 def _wishes(request: pytest.FixtureRequest) -> dict[str, Any]:
     marker = request.node.get_closest_marker("kafka")
     wishes: dict[str, Any] = {"provider": request.config.getoption("--kafka-provider")}
@@ -102,16 +194,36 @@ def _wishes(request: pytest.FixtureRequest) -> dict[str, Any]:
     return wishes | (marker.kwargs if marker else {})
 
 
+def _shared(request: pytest.FixtureRequest, clusters: dict[str, "Cluster"], wishes: dict[str, Any]) -> "Cluster":
+    """The one cluster of its kind, as good as new. Few kinds are kept at a time: brokers that idle are not free."""
+    key = json.dumps(wishes, sort_keys=True, default=str)
+    cluster = clusters.pop(key, None)
+    try:
+        if cluster is not None:
+            _restore(cluster)
+    except Exception:  # beyond repair: the next test deserves a working one
+        cluster.close() if cluster is not None else None
+        cluster = None
+    while len(clusters) >= MOST_SHARED:
+        clusters.pop(next(iter(clusters))).close()  # the one that was not used for longest
+    clusters[key] = cluster if cluster is not None else _start(request, wishes)
+    return clusters[key]
+
+
 def _start(request: pytest.FixtureRequest, wishes: dict[str, Any]) -> "Cluster":
     from compose.cluster import Cluster
 
+    return Cluster(**wishes, say=_say(request)).boot()
+
+
+def _say(request: pytest.FixtureRequest) -> Callable[[str], None]:
     reporter = request.config.pluginmanager.get_plugin("terminalreporter")
 
     def say(words: str) -> None:
         if reporter and request.config.option.verbose > 0:
             reporter.write_line(f"kafka-trial: {words}")
 
-    return Cluster(**wishes, say=say).boot()
+    return say
 
 
 def _restore(cluster: "Cluster") -> None:

@@ -18,6 +18,7 @@ class Read:
     offset: int
     epoch: int | None
     value: int
+    completed_ns: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from chaos.evidence.announcement import announcement
+from kernel.errors import UsageError
 
 PART = re.compile(r"(?P<client>.+)\.(?P<part>\d{5})\.parquet")
 FIRST_GUESS = 1 << 62  # operations nobody can place come after all others of their client
@@ -34,6 +35,27 @@ def seal(run: Path) -> None:
         _join(parts.get(client, []), announcement(ledger, client), new, client)
     (new / ".complete").touch()
     finish_swap(run)
+
+
+def close_abandoned(run: Path, manifest: dict[str, Any]) -> None:
+    """Close the ledger of a run whose process is gone. One that is still under way is left alone, and named."""
+    process = manifest.get("process")
+    if "finished" in manifest or not isinstance(process, dict):
+        return
+    if _alive(process):
+        raise UsageError(f"the run in {run} is still under way (process {process['pid']}): judge it when it has ended.")
+    seal(run)
+
+
+def _alive(process: dict[str, Any]) -> bool:
+    import psutil
+
+    try:
+        return bool(
+            abs(psutil.Process(process["pid"]).create_time() - process["began"]) < 1
+        )  # a pid may be somebody else's now
+    except (psutil.Error, KeyError, TypeError):
+        return False
 
 
 def finish_swap(run: Path) -> None:

@@ -7,7 +7,7 @@ out is unknown, not failed: it may be in the log. Whoever was not cut off must n
 from chaos import bounds
 from chaos.evidence.account import Account, Sent
 from chaos.faults.link_fault import LinkFault
-from chaos.scenarios.scenario import Option, Scenario
+from chaos.scenarios.scenario import REPLICATION, Option, Scenario
 from chaos.trial import Trial
 from compose.links import CLIENT, Link
 from compose.toxics import Bandwidth, Blackhole, Cut, Latency, Reset, Toxic
@@ -25,7 +25,7 @@ TIMEOUT_MS = 8000  # of a record, in the quick settings
 
 def act(trial: Trial) -> None:
     who, how = trial.options["who"], trial.options["how"]
-    orders = trial.topic("orders")
+    orders = trial.topic("orders", replication=int(trial.options["replication"]))
     config = _impatience(trial)
     trial.producer("producer-1", orders, direct=who == "consumer", config=config)
     trial.consumer("consumer-1", orders, direct=who == "producer")
@@ -95,5 +95,6 @@ SCENARIO = Scenario(
         "who": Option("both", ("producer", "consumer", "both"), "who is cut off"),
         "how": Option("cut", tuple(HOW), "refused, swallowed, late, throttled or reset"),
         "length": Option("long", ("short", "long"), "than the timeouts of records and sessions"),
+        "replication": REPLICATION,
     },
 )

@@ -12,7 +12,7 @@ from chaos.evidence.account import Account
 from chaos.faults.fault import Fault
 from chaos.faults.kill_client import KillClient
 from chaos.faults.stop_client import StopClient
-from chaos.scenarios.scenario import Option, Scenario
+from chaos.scenarios.scenario import REPLICATION, Option, Scenario
 from chaos.traffic.client import Client
 from chaos.trial import Trial
 
@@ -21,7 +21,7 @@ PARTITIONS = 6
 
 
 def act(trial: Trial) -> None:
-    orders = trial.topic("orders", partitions=PARTITIONS)
+    orders = trial.topic("orders", partitions=PARTITIONS, replication=int(trial.options["replication"]))
     producer = trial.producer("producer-1", orders)
     for name in MEMBERS:
         _member(trial, name, orders)
@@ -164,6 +164,7 @@ SCENARIO = Scenario(
         "how": Option("close", ("close", "kill", "static"), "how a member goes"),
         "protocol": Option("classic", ("classic", "consumer"), "of the group: classic, or that of KIP-848"),
         "commit": Option("sync", ("sync", "auto"), "after the work is done, or by itself in the background"),
+        "replication": REPLICATION,
     },
     twin={"commit": "auto", "how": "kill"},
     twin_finds="exactly the records in hand at the crash are never processed",

@@ -9,12 +9,12 @@ from contextlib import ExitStack
 from chaos import bounds
 from chaos.evidence.account import Account
 from chaos.faults.stop_broker import StopBroker
-from chaos.scenarios.scenario import Option, Scenario
+from chaos.scenarios.scenario import REPLICATION, Option, Scenario
 from chaos.trial import Trial
 
 
 def act(trial: Trial) -> None:
-    orders = trial.topic("orders")
+    orders = trial.topic("orders", replication=int(trial.options["replication"]))
     trial.producer("producer-1", orders)
     trial.consumer("consumer-1", orders)
     trial.consumer("consumer-2", orders)
@@ -65,7 +65,10 @@ SCENARIO = Scenario(
     promise="brokers restart one by one, the controller last: nothing is lost, and no error reaches an application",
     act=act,
     conclude=conclude,
-    options={"wait": Option("yes", ("yes", "no"), "wait for a healthy cluster before the next one")},
+    options={
+        "wait": Option("yes", ("yes", "no"), "wait for a healthy cluster before the next one"),
+        "replication": REPLICATION,
+    },
     twin={"wait": "no"},
     twin_finds="two replicas away at once: partitions below their min ISR",
 )

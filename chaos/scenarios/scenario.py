@@ -28,6 +28,7 @@ class Option:
 
 
 ACKS = Option("all", ("all", "1", "0"), "acknowledgements a producer waits for")
+REPLICATION = Option("3", help="replicas of each partition")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +42,22 @@ class Scenario:
     least_brokers: int = 3
     controllers: int | None = None
     config: Mapping[str, str] = field(default_factory=dict)  # of brokers, beyond the settings
+    replays: bool = False  # whether it takes a schedule that was saved
     twin: Mapping[str, str] = field(default_factory=dict)  # the options under which it must fail
     twin_finds: str = ""  # and what exactly it then finds
 
-    def chosen(self, given: Mapping[str, str]) -> dict[str, str]:
+    def chosen(self, given: Mapping[str, str], brokers: int | None = None) -> dict[str, str]:
         """All options, those that were given checked, the others by default."""
         unknown = sorted(given.keys() - self.options.keys())
         if unknown:
             known = ", ".join(self.options) or "none"
             raise UsageError(f"option {unknown[0]!r} is not one of {self.name}: it has {known}.", option=unknown[0])
-        return {name: option.check(name, given.get(name, option.default)) for name, option in self.options.items()}
+        chosen = {name: option.check(name, given.get(name, option.default)) for name, option in self.options.items()}
+        there = self.brokers if brokers is None else brokers
+        if int(chosen.get("replication", 0)) > there:
+            wanted = chosen["replication"]
+            raise UsageError(f"replication {wanted} is more than the {there} brokers: use fewer, or --brokers {wanted}.")
+        return chosen
 
     def cluster(self, brokers: int | None) -> dict[str, Any]:
         """The cluster it wants, as a ClusterSpec takes it."""

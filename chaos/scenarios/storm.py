@@ -8,7 +8,7 @@ import time
 from contextlib import AbstractContextManager
 
 from chaos.faults.catalogue import from_json
-from chaos.scenarios.scenario import ACKS, Option, Scenario
+from chaos.scenarios.scenario import ACKS, REPLICATION, Option, Scenario
 from chaos.schedule import Schedule, Step
 from chaos.trial import Trial
 
@@ -17,7 +17,7 @@ CLIENTS = ("consumer-1", "consumer-2")
 
 def act(trial: Trial) -> None:
     acks = trial.options["acks"]
-    orders = trial.topic("orders")
+    orders = trial.topic("orders", replication=int(trial.options["replication"]))
     trial.producer("producer-1", orders, acks=acks, idempotence=acks == "all")
     for name in CLIENTS:
         trial.consumer(name, orders)
@@ -27,8 +27,7 @@ def act(trial: Trial) -> None:
     trial.steady()
     schedule = trial.replayed or _drawn(trial, orders)
     trial.say(f"{len(schedule.steps)} faults, seed {schedule.seed}")
-    resolved = _unleash(trial, schedule)
-    resolved.save(trial.folder.path / "schedule.json")
+    _unleash(trial, schedule)
     trial.healthy("healthy-again")
     trial.steady("sending on with everybody back")
 
@@ -39,14 +38,16 @@ def _drawn(trial: Trial, orders: str) -> Schedule:
         brokers=trial.cluster.brokers,
         partitions=[(orders, partition) for partition in range(3)],
         clients=CLIENTS,
+        replication=int(trial.options["replication"]),
         duration_s=float(trial.options["seconds"]),
         period_s=float(trial.options["period"]),
     )
 
 
-def _unleash(trial: Trial, schedule: Schedule) -> Schedule:
-    """Each fault at its time and for its time, as many at once as were drawn. Returns the schedule as it really was."""
-    began = time.monotonic()
+def _unleash(trial: Trial, schedule: Schedule) -> None:
+    """Each fault at its time and for its time, as many at once as were drawn; saved as it really was, step by step."""
+    file, began = trial.folder.path / "schedule.json", time.monotonic()
+    schedule.save(file)
     waiting = sorted(enumerate(schedule.steps), key=lambda numbered: numbered[1].at_s)
     under_way: list[tuple[float, Step, AbstractContextManager[str]]] = []
     try:
@@ -58,6 +59,7 @@ def _unleash(trial: Trial, schedule: Schedule) -> Schedule:
                 number, step = waiting.pop(0)
                 step = step.resolved(trial.cluster, trial.chance)
                 schedule = schedule.with_step(number, step)
+                schedule.save(file)
                 fault: AbstractContextManager[str] = trial.inject(from_json(step.fault))
                 fault.__enter__()
                 under_way.append((step.at_s + step.hold_s, step, fault))
@@ -68,7 +70,6 @@ def _unleash(trial: Trial, schedule: Schedule) -> Schedule:
     finally:
         for _, step, open_fault in under_way:
             _end(trial, step, open_fault)
-    return schedule
 
 
 def _end(trial: Trial, step: Step, fault: AbstractContextManager[str]) -> None:
@@ -82,9 +83,11 @@ SCENARIO = Scenario(
     name="storm",
     promise="random faults from a seed, several at a time: nothing acknowledged is lost, and everything comes back",
     act=act,
+    replays=True,
     options={
         "acks": ACKS,
         "seconds": Option("40", help="of faults and quiet periods"),
         "period": Option("20", help="seconds after which chance is asked again"),
+        "replication": REPLICATION,
     },
 )

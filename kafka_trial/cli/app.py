@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 import kafka_trial
-from kafka_trial.cli import demo, doctor, down, fetch, run, status, up
+from kafka_trial.cli import check, demo, doctor, down, fetch, run, runs, shrink, status, up
 from kafka_trial.cli.screen import complain
 from kernel.errors import SuiteError
 
@@ -22,8 +22,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, run, up, status, down, doctor, fetch):
+for module in (demo, run, check, shrink, up, status, down, doctor, fetch):
     app.command(help=module.__doc__)(getattr(module, module.__name__.rpartition(".")[2]))
+app.add_typer(runs.runs, name="runs")
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import asdict
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -45,7 +45,6 @@ def run(
 ) -> None:
     from chaos.run import Wishes, plan
     from chaos.scenarios import scenario_named
-    from chaos.schedule import Schedule
 
     if show_list:
         return _list(as_json)
@@ -64,7 +63,7 @@ def run(
             security=security,
             runs=runs,
             permitted=tuple(filter(None, permit.split(","))),
-            schedule=Schedule.load(replay) if replay else None,
+            replay=replay,
         )
         for name in scenarios
     ]
@@ -75,7 +74,7 @@ def run(
 
 
 def _run_all(wishes: list[Any], junit: Path | None, markdown: Path | None, as_json: bool) -> None:
-    from chaos.report.block import verdict_block
+    from chaos.report.block import styled, verdict_block
     from chaos.report.junit import junit_xml
     from chaos.report.markdown import markdown_summary
     from chaos.run import run as run_scenario
@@ -83,13 +82,16 @@ def _run_all(wishes: list[Any], junit: Path | None, markdown: Path | None, as_js
 
     verdicts: list[dict[str, Any]] = []
     for wish in wishes:
+        began = time.monotonic()
         with live(quiet=as_json) as (say, watch):
             folder, verdict = run_scenario(wish, say=say, watch=watch)
-        verdicts.append(verdict)
+        manifest = folder.manifest()
+        verdicts.append({**verdict, "started": manifest["started"], "duration_s": round(time.monotonic() - began, 1)})
         if as_json:
             print(json.dumps({"folder": str(folder.path), **verdict}))
         else:
-            _print_block(verdict_block(verdict, folder.manifest()), str(verdict["verdict"]))
+            out.print()
+            out.print(styled(verdict_block(verdict, manifest)))
             out.print(f"{'':9}report  {folder.report}", markup=False)
     if junit:
         junit.write_text(junit_xml(verdicts))
@@ -97,15 +99,6 @@ def _run_all(wishes: list[Any], junit: Path | None, markdown: Path | None, as_js
         with markdown.open("a") as page:
             page.write(markdown_summary(verdicts))
     raise typer.Exit(Verdict.worst(Verdict(verdict["verdict"]) for verdict in verdicts).exit_code)
-
-
-def _print_block(block: str, verdict: str) -> None:
-    colour = {"PASS": "green", "FAIL": "red"}.get(verdict, "yellow")
-    first, _, rest = block.partition("\n")
-    out.print()
-    out.print(first, style=f"bold {colour}", markup=False)
-    if rest:
-        out.print(rest, markup=False)
 
 
 def _options(given: list[str], acks: str | None) -> dict[str, str]:
@@ -135,7 +128,7 @@ def _list(as_json: bool) -> None:
         out.print(f"    {scenario.promise}", markup=False)
         for name, option in scenario.options.items():
             choices = "|".join(option.choices) or f"from {option.least}"
-            out.print(f"    -o {name}={option.default:<14} {choices}  {option.help}", markup=False)
+            out.print(f"    {f'-o {name}={option.default}':<22} {choices:<40} {option.help}", markup=False)
         if scenario.twin:
             words = " ".join(f"{name}={value}" for name, value in scenario.twin.items())
             out.print(f"    twin  {words}: {scenario.twin_finds}", markup=False)

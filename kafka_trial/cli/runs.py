@@ -13,7 +13,7 @@ from kernel.errors import SuiteError, UsageError
 if TYPE_CHECKING:
     from chaos.report.shelf import Criteria, Entry
 
-runs = typer.Typer(help=__doc__, no_args_is_help=True)
+runs = typer.Typer(help=__doc__, no_args_is_help=True, rich_markup_mode=None)
 
 
 @runs.command("list")
