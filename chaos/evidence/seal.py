@@ -16,6 +16,7 @@ from chaos.evidence.announcement import announcement
 from kernel.errors import UsageError
 
 PART = re.compile(r"(?P<client>.+)\.(?P<part>\d{5})\.parquet")
+ROWS = 500_000  # of a row group, and in memory
 FIRST_GUESS = 1 << 62  # operations nobody can place come after all others of their client
 
 
@@ -104,7 +105,7 @@ def _groups(parts: list[Path]) -> Iterator[Any]:
     held: list[Any] = []
     for part in parts:
         held.append(pq.read_table(part))
-        if sum(table.num_rows for table in held) >= 500_000:
+        if sum(table.num_rows for table in held) >= ROWS:
             yield pa.concat_tables(held).unify_dictionaries().combine_chunks()
             held = []
     if held:

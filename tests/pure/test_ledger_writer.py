@@ -176,12 +176,13 @@ def test_a_full_disk_is_told_and_nothing_hangs(ledger: LedgerWriter):
 BUSY = """
 import sys
 from pathlib import Path
+import numpy as np
 from chaos.evidence.ledger_writer import LedgerWriter
 
 MANY = 200_000
 writer = LedgerWriter(Path(sys.argv[1]), "run", "p")
 for first in range(0, 100 * MANY, MANY):
-    writer.rows(MANY, {"op": range(MANY), "kind": "send", "topic": "orders", "value": range(first, first + MANY)})
+    writer.rows(MANY, {"op": np.arange(MANY), "kind": "send", "topic": "orders", "value": np.arange(first, first + MANY)})
     writer.flush()
 """
 
