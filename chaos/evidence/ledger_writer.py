@@ -5,6 +5,8 @@ Each second's rows therefore become a small file of their own, written under a h
 `seal` joins them once the client is done. Memory holds the rows of about a second, and of one more being written.
 """
 
+import fcntl
+import os
 import queue
 import threading
 import time
@@ -17,6 +19,7 @@ import pyarrow.parquet as pq
 
 from kernel.ledger import COLUMNS
 
+WRITING = ".writing"  # locked by whoever writes: a lock goes with its process, however that ends
 EVERY = 1.0  # seconds
 MOST_ROWS = 500_000  # in memory, whatever the clock says
 TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -35,6 +38,8 @@ class LedgerWriter:
 
     def __init__(self, folder: Path, run_id: str, client: str, *, final: bool = False) -> None:
         self._folder, self._client = folder, client
+        self._lock = os.open(folder / WRITING, os.O_CREAT | os.O_RDONLY, 0o644)
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
         self._common = {"run_id": run_id, "client": client, "final": final}
         self._rows: list[dict[str, Any]] = []
         self._chunks: list[Chunk] = []
@@ -86,6 +91,7 @@ class LedgerWriter:
         if self._thread.is_alive():
             self._full.put(None)
             self._thread.join()
+            os.close(self._lock)
         if self._trouble is not None:
             raise self._trouble
 

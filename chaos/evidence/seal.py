@@ -4,6 +4,7 @@ A producer announces how far it is about to send before it sends. If it is kille
 becomes a send of outcome *info*: it may be in the log. Without that, such a record would look like one nobody sent.
 """
 
+import fcntl
 import json
 import re
 import shutil
@@ -14,6 +15,7 @@ from typing import Any
 
 from chaos.evidence.announcement import announcement
 from kernel.errors import UsageError
+from kernel.waiting import wait_until
 
 PART = re.compile(r"(?P<client>.+)\.(?P<part>\d{5})\.parquet")
 ROWS = 500_000  # of a row group, and in memory
@@ -45,7 +47,25 @@ def close_abandoned(run: Path, manifest: dict[str, Any]) -> None:
         return
     if _alive(process):
         raise UsageError(f"the run in {run} is still under way (process {process['pid']}): judge it when it has ended.")
+    _wait_for_clients(run / "ledger")
     seal(run)
+
+
+def _wait_for_clients(ledger: Path) -> None:
+    """Clients outlive a trial that was killed for some seconds, in which they write down the rest of what they know."""
+    from chaos.evidence.ledger_writer import WRITING
+
+    def ended() -> bool:
+        if not (ledger / WRITING).exists():
+            return True
+        with (ledger / WRITING).open() as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
+
+    wait_until(ended, bool, what=f"the clients of the run in {ledger.parent} ended", timeout=60)
 
 
 def _alive(process: dict[str, Any]) -> bool:

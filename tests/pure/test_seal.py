@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -264,6 +265,17 @@ def test_a_run_whose_process_is_gone_is_closed(run: Path):
     close_abandoned(run, manifest)
 
     assert sends(run) == CLOSED
+
+
+def test_a_client_that_outlives_its_trial_is_waited_for(run: Path):
+    orphan = LedgerWriter(run / "ledger", "r", "orphan")
+    orphan.row(op=1, ix=0, kind="send", outcome="ok", value=77)
+    closing = threading.Timer(0.5, orphan.close)
+    closing.start()
+
+    close_abandoned(run, {"process": {"pid": os.getpid(), "began": 1.0}})
+
+    assert sends(run) == CLOSED | {77: "ok"}
 
 
 def test_a_process_that_took_the_pid_of_another_is_not_taken_for_it(run: Path):
