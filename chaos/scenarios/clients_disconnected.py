@@ -19,7 +19,7 @@ HOW: dict[str, Cut | Toxic] = {
     "bandwidth": Bandwidth(kbytes=30, direction="upstream"),
     "reset": Reset(),
 }
-GONE = ("cut", "blackhole")  # the others are a bad line, over which traffic goes on
+GONE = ("cut", "blackhole", "reset")  # the others are a bad line, over which traffic goes on
 TIMEOUT_MS = 8000  # of a record, in the quick settings
 
 

@@ -41,7 +41,7 @@ def _take_over(trial: Trial, active: int) -> None:
             trial.cluster.view.quorum,
             lambda now: now.leader != active,
             what=f"another active controller than {active}",
-            timeout=bound.seconds + 10,
+            timeout=bound.seconds + 3,
         )
         took = time.monotonic() - began
         words = f"Another controller than {active} is active within {bound.seconds:.1f} s ({bound.why})"
