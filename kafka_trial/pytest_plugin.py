@@ -134,6 +134,7 @@ def trial(
         permit: Sequence[str] = (),
         seed: int | None = None,
         schedule: "Schedule | None" = None,
+        provider: str | None = None,
         **options: str,
     ) -> TrialResult:
         from chaos.run import Wishes, plan, run
@@ -143,7 +144,7 @@ def trial(
         if version := request.config.getoption("--kafka-version"):
             wishes = replace(wishes, kafka=version)
         spec = plan(wishes).cluster
-        wanted = {"spec": spec, "provider": request.config.getoption("--kafka-provider")}
+        wanted = {"spec": spec, "provider": provider or request.config.getoption("--kafka-provider")}
         cluster = _shared(request, _shared_clusters, wanted)
         folder, verdict = run(wishes, cluster=cluster, say=_say(request))
         result = TrialResult(verdict, folder.manifest(), folder.path)

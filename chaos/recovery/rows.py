@@ -12,6 +12,7 @@ from chaos.recovery.gaps import SECOND, Gap, gaps
 from chaos.recovery.milestones import Event, detected, drained, elected, first_success, fully_replicated
 
 Row = dict[str, Any]
+LOOK_S = 1.0  # by which an election may be seen late
 
 
 def recover(tracks: Iterable[Track], events: list[Event], end_ns: int) -> list[Row]:
@@ -37,6 +38,7 @@ def recover(tracks: Iterable[Track], events: list[Event], end_ns: int) -> list[R
 
 def _row(kind: str, place: tuple[str, int], charge: Charge, gap: Gap, attempts: Attempts, states: list[Event]) -> Row:
     begin, bound = charge.begin, charge.bound
+    success = first_success(attempts, gap, begin)
     return {
         "fault": charge.fault.id,
         "kind": kind,
@@ -47,14 +49,22 @@ def _row(kind: str, place: tuple[str, int], charge: Charge, gap: Gap, attempts: 
         "gap_from_s": max(0, gap.begin - begin) / SECOND,
         "censored": gap.censored,
         "detect_s": detected(attempts, begin, charge.end),
-        "elect_s": elected(states, begin),
-        "first_success_s": first_success(attempts, gap, begin),
+        "elect_s": _elected(elected(states, begin), success),
+        "first_success_s": success,
         "full_isr_s": fully_replicated(states, begin),
         "drained_s": drained(attempts, begin, charge.end) if kind == "poll" else None,
         "bound_s": bound.seconds if bound else None,
         "within": not gap.censored and gap.seconds <= bound.seconds if bound else None,
         "why": bound.why if bound else None,
     }
+
+
+def _elected(seen: float | None, success: float | None) -> float | None:
+    """Metadata is looked at a few times a second, so a record may be through before the election is seen: then it was
+    over by that time."""
+    if seen is not None and success is not None and 0 < seen - success < LOOK_S:
+        return success
+    return seen
 
 
 def _traffic(attempts: Attempts, charge: Charge) -> bool:

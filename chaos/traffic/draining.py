@@ -71,7 +71,8 @@ class Draining:
         from confluent_kafka.admin import OffsetSpec
 
         asked = {where: OffsetSpec.latest() for where in self._partitions}
-        answers = self._admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=10)
+        patience = min(10.0, self.plan.timeout)
+        answers = self._admin.list_offsets(asked, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=patience)
         ends: dict[tuple[str, int], int] = {}
         for where, answer in answers.items():
             with suppress(KafkaException):

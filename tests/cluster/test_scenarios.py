@@ -173,3 +173,13 @@ def test_a_fault_that_does_not_bite_proves_nothing(trial, monkeypatch):
 
     assert result.verdict["verdict"] == "INCONCLUSIVE", result
     assert "was not seen to bite" in " ".join(result.verdict["reasons"]), result
+
+
+@pytest.mark.containers
+def test_a_trial_in_containers_comes_to_the_same(trial):
+    killed = trial("leader-election", provider="containers")
+    exposed = trial("acks-exposure", acks="1", records="30", provider="containers")
+
+    assert killed.manifest["provider"] == exposed.manifest["provider"] == "containers"
+    assert killed.passed, killed
+    assert (exposed.verdict["verdict"], exposed.found["lost-write"]) == ("FAIL", 30), exposed

@@ -301,6 +301,18 @@ def test_a_partition_that_the_fault_should_not_touch_is_judged_by_noise():
     ]
 
 
+def test_a_partition_that_the_fault_should_not_touch_is_not_judged_for_what_comes_after_the_heal():
+    """Bringing a broker back costs the machine more than losing it did."""
+    dark_after = [*steady(0, 20), (20.0, 26.0, True), *steady(26, 40)]
+    events = [fault(10, affected=[["orders", 1]]), heal(15)]
+
+    healed_before = one(track(dark_after), events=events, end=40)
+    healed_after = one(track(dark_after), events=[events[0], heal(30)], end=40)
+
+    assert (healed_before["affected"], healed_before["within"]) == (False, True)
+    assert (healed_after["affected"], healed_after["within"]) == (False, False)
+
+
 def test_without_noise_the_untouched_are_measured_and_not_judged():
     row = one(track(dark_from(11, 15), partition=2), events=[fault(10, noise_s=None)], end=30)
 
@@ -412,6 +424,16 @@ def test_an_election_is_another_leader_in_a_higher_epoch():
     assert one(sent, events=[*before, state(18, 2, 3, [1, 2, 3])], end=30)["elect_s"] is None  # somebody's stale view
     assert one(sent, events=[*before, state(18, 2, 6, [2, 3], partition=1)], end=30)["elect_s"] is None
     assert one(sent, events=[fault(10)], end=30)["elect_s"] is None
+
+
+def test_an_election_that_was_seen_late_was_over_when_the_first_record_went_through():
+    dark = [*steady(0, 10), (10.0, 13.0, True), *steady(13, 20)]
+
+    a_moment_late = one(track(dark), events=[state(0, 1, 1, [1, 2, 3]), fault(10), state(13.4, 2, 2, [2, 3])], end=20)
+    another_election = one(track(dark), events=[state(0, 1, 1, [1, 2, 3]), fault(10), state(17, 2, 2, [2, 3])], end=20)
+
+    assert a_moment_late["elect_s"] == a_moment_late["first_success_s"] == pytest.approx(3.0)
+    assert another_election["elect_s"] == pytest.approx(7.0)
 
 
 def test_the_first_success_is_the_one_that_ends_the_gap_even_if_a_send_slipped_through_before_the_fault_landed():
