@@ -10,12 +10,12 @@ STAMP  := $(VENV)/.installed
 help:  ## list all tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-demo: setup  ## three brokers, one killed, every record accounted for: the first thing to run
+demo: setup  ## three brokers, the leader killed, a verdict and a report: the first thing to run
 	@$(BIN)/kafka-trial demo
 
 test: setup  ## everything: the checks, the pure tests, and the tests on real clusters
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/python -m pytest tests/cluster examples
+	@$(BIN)/python -m pytest tests/cluster tests/browser examples
 
 setup: $(STAMP)  ## virtual environment, packages, Kafka's jars, Toxiproxy, class archive
 	@$(BIN)/kafka-trial fetch --quiet
@@ -27,13 +27,15 @@ pure: $(STAMP)  ## the pure tests alone
 	@$(BIN)/python -m pytest -q tests/pure tests/test_house.py
 
 cluster: setup  ## the tests on real clusters alone
-	@$(BIN)/python -m pytest tests/cluster examples
+	@$(BIN)/python -m pytest tests/cluster tests/browser examples
 
 fix: $(STAMP)  ## let ruff mend and format what it can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-bench: setup  ## how fast a cluster starts: plain, ours, containers
+bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judgement of 100 million rows
 	@$(BIN)/python -m benchmarks.cluster_start
+	@$(BIN)/python -m benchmarks.traffic
+	@$(BIN)/python -m benchmarks.check
 
 images: setup  ## container images built on the spot, where no registry can be reached (needs root and debootstrap)
 	@compose/images/build.sh

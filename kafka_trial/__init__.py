@@ -8,6 +8,11 @@ with Cluster(brokers=3) as kafka:
         ...
 """
 
+from chaos.faults.isolate import Isolate
+from chaos.faults.kill_broker import KillBroker
+from chaos.faults.link_fault import LinkFault
+from chaos.faults.pause_broker import PauseBroker
+from chaos.faults.stop_broker import StopBroker
 from compose.cluster import Cluster
 from compose.links import Link
 from compose.spec import ClusterSpec
@@ -24,13 +29,18 @@ __all__ = [
     "ClusterAddress",
     "ClusterSpec",
     "Cut",
+    "Isolate",
+    "KillBroker",
     "Latency",
     "LimitData",
     "Link",
+    "LinkFault",
     "PartitionState",
+    "PauseBroker",
     "Reset",
     "Slicer",
     "SlowClose",
+    "StopBroker",
     "SuiteError",
     "UsageError",
 ]

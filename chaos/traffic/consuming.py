@@ -5,6 +5,7 @@ auto-committing consumer loses when it crashes.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -34,8 +35,8 @@ class Consuming:
             settings["group.instance.id"] = plan.static
         self._consumer = Consumer(config | settings | dict(plan.config))
         self._op = 0
-        self._read: dict[tuple[str, int], int] = {}
-        self._positions: dict[tuple[str, int], int] = {}  # processed and not yet committed
+        self._read: Counter[tuple[str, int]] = Counter()
+        self._positions: dict[tuple[str, int], int] = {}  # last offset that is processed and not yet committed
         self._assigned: set[tuple[str, int]] = set()
         self._errors: dict[str, int] = {}
         self._told: dict[tuple[str, int], int] = {}  # what the group was last told, by us or in our name
@@ -97,17 +98,16 @@ class Consuming:
         if not records:
             return
         self._op += 1
-        completed = []
-        for message in records:
-            if self.plan.process_ms:
-                time.sleep(self.plan.process_ms / 1000)
-            completed.append(time.monotonic_ns())
-            where = (message.topic(), message.partition())
-            self._read[where] = self._read.get(where, 0) + 1
-            self._positions[where] = message.offset() + 1
-        self._ledger.rows(
-            len(records), read_columns(records) | {"op": self._op, "invoked_ns": invoked, "completed_ns": completed}
-        )
+        done: int | list[int] = time.monotonic_ns() if not self.plan.process_ms else [self._work() for _ in records]
+        columns = read_columns(records)
+        where = list(zip(columns["topic"], columns["partition"], strict=True))
+        self._read.update(where)
+        self._positions.update(zip(where, columns["offset"], strict=True))  # the last of each partition stays
+        self._ledger.rows(len(records), columns | {"op": self._op, "invoked_ns": invoked, "completed_ns": done})
+
+    def _work(self) -> int:
+        time.sleep(self.plan.process_ms / 1000)
+        return time.monotonic_ns()
 
     def _hold(self, records: list[Any], command: Callable[[], str | None], report: Callable[[dict[str, Any]], None]) -> None:
         """In the middle of processing, for as long as it takes: alive to its group, which goes on committing for it."""
@@ -141,7 +141,7 @@ class Consuming:
         self._ledger.sync()  # what a group is told is done must not be known to it alone, should we be killed
         invoked = time.monotonic_ns()
         self._op += 1
-        asked = [TopicPartition(topic, partition, offset) for (topic, partition), offset in sorted(positions.items())]
+        asked = [TopicPartition(topic, partition, last + 1) for (topic, partition), last in sorted(positions.items())]
         try:
             answers, error = self._consumer.commit(offsets=asked, asynchronous=False), None
         except KafkaException as trouble:

@@ -7,7 +7,6 @@ outcome is known; what is still open at the end is *info*.
 import random
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import cycle
 from typing import Any
 
@@ -102,21 +101,21 @@ class Producing:
 
     def _poll(self, timeout: float) -> None:
         """Serve the delivery reports. A producer that failed for good says so here, at every call from then on."""
+        if not self._serve(self._producer.poll, timeout):
+            time.sleep(timeout)
+
+    def _serve(self, call: Callable[[float], int], timeout: float) -> bool:
+        """Whether the producer is still of use. If not it has no more answers, and what is open stays unknown."""
         from confluent_kafka import KafkaException
 
         try:
-            self._producer.poll(timeout)
-        except KafkaException as error:
+            call(timeout)
+        except (KafkaException, SystemError) as trouble:
             if self._fatal is None:
-                self._fatal = _name_of(error)
+                self._fatal = str(_kafka_error(trouble).name())
                 self._deliveries.errors[self._fatal] += 1
-            time.sleep(timeout)
-
-    def _flush(self, timeout: float) -> None:
-        from confluent_kafka import KafkaException
-
-        with suppress(KafkaException):  # a producer that failed for good has no more answers: what is open stays unknown
-            self._producer.flush(timeout)
+            return False
+        return True
 
     def _burst(self, count: int) -> None:
         """So many records at once, and which: for a scenario that must know exactly what it put at risk."""
@@ -153,7 +152,8 @@ class Producing:
 
     def _close(self, report: Callable[[dict[str, Any]], None]) -> None:
         self._end_transaction()
-        self._flush(float(str(self._settings.get("message.timeout.ms", 300_000))) / 1000 + PATIENCE)
+        patience = float(str(self._settings.get("message.timeout.ms", 300_000))) / 1000 + PATIENCE
+        self._serve(self._producer.flush, patience)
         self._write_down()
         for value, sent in self._deliveries.open.items():
             self._row(Kind.SEND, sent, Outcome.INFO, "_DESTROY", value=value, completed_ns=None)
@@ -212,7 +212,7 @@ class Producing:
         if on_purpose:
             # An abort takes back what is still in the client's queue, and one whose records all were ends in a fatal
             # INVALID_TXN_STATE (librdkafka 2.16 on Kafka 4.3). And an abort that reaches no log would test nothing.
-            self._flush(PATIENCE)
+            self._serve(self._producer.flush, PATIENCE)
         if on_purpose or self._request(Kind.COMMIT, self._producer.commit_transaction, PATIENCE) is not Outcome.OK:
             self._request(Kind.ABORT, self._producer.abort_transaction, PATIENCE)
         self._txn = None
@@ -229,9 +229,10 @@ class Producing:
                 call(*patience)
                 error = None
                 break
-            except KafkaException as trouble:
-                error, must_abort = _name_of(trouble), trouble.args[0].txn_requires_abort()
-                if not trouble.args[0].retriable():
+            except (KafkaException, SystemError) as trouble:
+                told = _kafka_error(trouble)
+                error, must_abort = str(told.name()), told.txn_requires_abort()
+                if not told.retriable():
                     break
         outcome = outcome_of_commit(error, must_abort=must_abort) if kind is Kind.COMMIT else outcome_of_request(error)
         self._row(kind, begun, outcome, error)
@@ -245,3 +246,12 @@ class Producing:
 def _name_of(error: Exception) -> str:
     first: Any = error.args[0] if error.args else ""
     return str(first.name()) if hasattr(first, "name") else "_INVALID_ARG"
+
+
+def _kafka_error(trouble: Exception) -> Any:
+    """What librdkafka said. A delivery report in the same breath as the error that is for good is interrupted by it, and
+    what Python then raises is a SystemError with the other as its cause."""
+    cause = trouble.__cause__ if isinstance(trouble, SystemError) else trouble
+    if cause is None or not cause.args or not hasattr(cause.args[0], "retriable"):
+        raise trouble
+    return cause.args[0]

@@ -11,7 +11,7 @@ from chaos.evidence.ledger_writer import LedgerWriter
 from chaos.evidence.seal import seal
 from chaos.traffic.client import Client
 from chaos.traffic.plans import ConsumerPlan, DrainPlan, Plan, ProducerPlan
-from kernel.errors import UsageError
+from kernel.errors import SuiteError, UsageError
 from kernel.ledger import Kind, Outcome
 from kernel.waiting import wait_until
 
@@ -49,7 +49,11 @@ class Traffic:
             task["first"] = self._producers * VALUES_EACH
         client = self._clients[life] = Client(life, plan, task, self._folder.logs / "clients.log")
         if wait:
-            client.wait_ready()
+            try:
+                client.wait_ready()
+            except SuiteError:  # told here, and not once more at the end
+                self._clients.pop(life).end()
+                raise
         return client
 
     def _new_life(self, name: str) -> str:
