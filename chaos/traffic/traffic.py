@@ -42,7 +42,7 @@ class Traffic:
     def start(self, name: str, plan: Plan, *, wait: bool = True, config: Mapping[str, Any] | None = None) -> Client:
         """Start a client. A name that was used before gets a number: a client that comes back is a new client."""
         life = self._new_life(name)
-        task: dict[str, Any] = {"run_id": self._run_id, "ledger": str(self._folder.ledger)}
+        task: dict[str, Any] = {"run_id": self._run_id, "ledger": str(self._folder.ledger.resolve())}
         task["config"] = self._config | dict(config or {})
         if isinstance(plan, ProducerPlan):
             self._producers += 1
@@ -196,7 +196,7 @@ class Traffic:
 
     def drain(self, plan: DrainPlan, config: Mapping[str, Any]) -> dict[str, Any]:
         """Read everything back, over a connection that no fault touches."""
-        task = {"run_id": self._run_id, "ledger": str(self._folder.ledger), "config": dict(config)}
+        task = {"run_id": self._run_id, "ledger": str(self._folder.ledger.resolve()), "config": dict(config)}
         life = self._new_life("drain")
         client = self._clients[life] = Client(life, plan, task, self._folder.logs / "clients.log")
         client.wait_closed(plan.timeout + 30)

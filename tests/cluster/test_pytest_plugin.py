@@ -73,3 +73,20 @@ def test_container_tests_are_skipped_with_a_reason_or_fail_where_docker_was_prom
     skipped.assert_outcomes(skipped=1)
     skipped.stdout.fnmatch_lines(["*Docker does not answer at unix://*"])
     promised.assert_outcomes(errors=1)
+
+
+def test_a_failing_trial_prints_its_verdict_and_names_the_run_folder(pytester: pytest.Pytester):
+    pytester.makepyfile(
+        "def test_it(trial):\n"
+        "    result = trial('idempotence', idempotence='off', records='20')\n"
+        "    assert result.found == {'duplicate': 20}, result\n"
+        "    assert result.passed, result\n"
+    )
+
+    result = pytester.runpytest_subprocess("--kafka-provider", "processes", "--trial-runs", "runs", "-v")
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*FAIL  idempotence*", "*duplicate*20 records are in the log more than once*"])
+    for line in ("*kafka-trial: it bites: client*", "*run  runs/*/idempotence/*"):
+        result.stdout.fnmatch_lines([line])
+    assert len(list(pytester.path.glob("runs/*/idempotence/*/report.html"))) == 1
