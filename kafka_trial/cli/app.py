@@ -10,9 +10,11 @@ import typer
 import kafka_trial
 from kafka_trial.cli import check, demo, doctor, down, fetch, run, runs, shrink, status, up
 from kafka_trial.cli.screen import complain
-from kernel.errors import SuiteError
+from kernel.errors import MissingTool, SuiteError
 
 EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 inconclusive, 4 our own failure."
+
+EXTRAS = ("jinja2", "numpy", "pyarrow")  # what an install without extras lacks
 
 app = typer.Typer(
     help="A real Kafka cluster in three seconds, broken on purpose, with a verdict you can trust.",
@@ -49,6 +51,11 @@ def main() -> None:
     except SuiteError as error:
         complain(error.message)
         sys.exit(error.exit_code)
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        complain(f"{error.name} is not installed: trials need it. Install it with pip install 'kafka-trial[trials]'.")
+        sys.exit(MissingTool.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
 

@@ -259,7 +259,7 @@ def test_a_transaction_nobody_ends_keeps_the_end_of_the_log_unknown_until_it_is_
     stage.acknowledged(20)
     stage.traffic.kill("p")
 
-    assert stage.drain(timeout=3)["drained"] == 0
+    assert stage.drain(timeout=2)["drained"] == 0
     assert silenced_drain(stage)["drained"] == 0
     open_ = copied(stage, "while-it-is-open")
     assert [row["outcome"] for row in rows(open_, kind="drained")] == ["info"] * 4
@@ -277,10 +277,10 @@ def test_a_transaction_nobody_ends_keeps_the_end_of_the_log_unknown_until_it_is_
 def silenced_drain(stage: Stage) -> dict[str, Any]:
     """Its brokers fall silent while it asks where the log ends: nothing that anybody told, and no reason to crash."""
     ended: list[dict[str, Any]] = []
-    plan, address = DrainPlan(topics=stage.topics, timeout=4), stage.cluster.address.librdkafka()
+    plan, address = DrainPlan(topics=stage.topics, timeout=3), stage.cluster.address.librdkafka()
     drain = threading.Thread(target=lambda: ended.append(stage.traffic.drain(plan, address)), daemon=True)
     drain.start()
-    drain.join(2)
+    drain.join(1.5)
     with stage.cluster.broken(Cut(), *(Link("client", broker) for broker in stage.cluster.brokers)):
         drain.join(60)
     return ended[0]

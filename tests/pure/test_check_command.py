@@ -1,6 +1,8 @@
 """`kafka-trial check` as somebody uses it who has a folder and wants to know."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -90,3 +92,16 @@ def test_the_folder_on_the_page_is_judged_as_the_page_says(tmp_path: Path):
 
     assert answer.exit_code == 1
     assert answer.stdout.split()[: len(told.split())] == told.split()
+
+
+def test_without_what_trials_need_it_is_one_sentence_and_not_a_traceback(tmp_path: Path):
+    """A module that is None in sys.modules cannot be imported, as if it had not been installed."""
+    code = (
+        "import sys; sys.modules['pyarrow'] = None; sys.argv[1:] = ['check', '.']; from kafka_trial.cli import main; main()"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
+
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "pyarrow is not installed: trials need it. Install it with pip install 'kafka-trial[trials]'." in done.stderr
+    assert "Traceback" not in done.stderr
