@@ -87,7 +87,7 @@ def _wind_down(trial: Trial) -> None:
     try:
         _heal(trial)
         trial.wind_down()
-    except NotReady as trouble:
+    except SuiteError as trouble:  # a state that did not come, or a client that ended before its time
         trial.over = True
         trial.expect("closed", None, f"The run could not be brought to its end: {trouble.message}")
 

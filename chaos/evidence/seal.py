@@ -72,9 +72,8 @@ def _alive(process: dict[str, Any]) -> bool:
     import psutil
 
     try:
-        return bool(
-            abs(psutil.Process(process["pid"]).create_time() - process["began"]) < 1
-        )  # a pid may be somebody else's now
+        began = psutil.Process(process["pid"]).create_time()
+        return bool(abs(began - process["began"]) < 1)  # a pid may be somebody else's now
     except (psutil.Error, KeyError, TypeError):
         return False
 
