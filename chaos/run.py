@@ -15,11 +15,12 @@ from chaos.schedule import Schedule
 from chaos.settings import DEFAULT, Settings, settings_named
 from chaos.trial import Say, Trial, TrialOver
 from compose.cluster import Cluster
-from compose.spec import DEFAULT_KAFKA, ClusterSpec
+from compose.spec import DEFAULT_KAFKA, ClusterSpec, check_version
 from kernel.errors import NotReady, UsageError
 from kernel.verdict import ANOMALIES
 
 RUNS = Path("runs")
+KIP_848 = (4, 0, 0)  # the first version whose brokers speak the new group protocol without being told to
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,10 @@ def plan(wishes: Wishes) -> Plan:
             raise UsageError(f"anomaly {name!r} cannot be permitted: it is not one of {', '.join(ANOMALIES)}.")
     cluster = _cluster(scenario, wishes, settings)
     options = scenario.chosen(wishes.options, cluster.brokers)
+    if options.get("protocol") == "consumer" and check_version(wishes.kafka) < KIP_848:
+        raise UsageError(
+            f"protocol 'consumer' needs Kafka 4.0 or newer, not {wishes.kafka}: use classic, or another version."
+        )
     schedule = wishes.schedule
     if wishes.replay is not None:
         schedule = Schedule.load(wishes.replay, nodes=cluster.node_ids)

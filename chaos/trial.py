@@ -103,7 +103,8 @@ class Trial:
 
     def producer(self, name: str, *topics: str, direct: bool = False, **plan: Any) -> Client:
         """Start a producer; `direct` gives it connections that no fault on a link touches."""
-        wanted = ProducerPlan(topics=self._partitions(topics), seed=self.seed, **plan)
+        asked = {name: kind(self.options[name]) for name, kind in (("rate", float), ("size", int)) if name in self.options}
+        wanted = ProducerPlan(topics=self._partitions(topics), seed=self.seed, **{**asked, **plan})
         return self.traffic.start(name, wanted, wait=False, config=self._road(direct))
 
     def consumer(self, name: str, *topics: str, direct: bool = False, **plan: Any) -> Client:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chaos.evidence.account import Account
+from chaos.traffic.plans import SMALLEST
 from chaos.trial import Trial
 from kernel.errors import UsageError
 
@@ -29,6 +30,11 @@ class Option:
 
 ACKS = Option("all", ("all", "1", "0"), "acknowledgements a producer waits for")
 REPLICATION = Option("3", help="replicas of each partition")
+# What every scenario's traffic can be given. A producer that needs something else says so.
+COMMON = {
+    "rate": Option("300", help="records a second of a producer"),
+    "size": Option("100", help="bytes of a record", least=SMALLEST),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +52,18 @@ class Scenario:
     twin: Mapping[str, str] = field(default_factory=dict)  # the options under which it must fail
     twin_finds: str = ""  # and what exactly it then finds
 
+    @property
+    def all_options(self) -> dict[str, Option]:
+        return {**self.options, **COMMON}
+
     def chosen(self, given: Mapping[str, str], brokers: int | None = None) -> dict[str, str]:
         """All options, those that were given checked, the others by default."""
-        unknown = sorted(given.keys() - self.options.keys())
+        options = self.all_options
+        unknown = sorted(given.keys() - options.keys())
         if unknown:
-            known = ", ".join(self.options) or "none"
+            known = ", ".join(options)
             raise UsageError(f"option {unknown[0]!r} is not one of {self.name}: it has {known}.", option=unknown[0])
-        chosen = {name: option.check(name, given.get(name, option.default)) for name, option in self.options.items()}
+        chosen = {name: option.check(name, given.get(name, option.default)) for name, option in options.items()}
         there = self.brokers if brokers is None else brokers
         if int(chosen.get("replication", 0)) > there:
             wanted = chosen["replication"]

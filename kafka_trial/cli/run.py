@@ -3,8 +3,9 @@
 import json
 import os
 import time
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +13,9 @@ from compose.spec import DEFAULT_KAFKA
 from kafka_trial.cli.options import AsJson, Kafka, Provider, Runs, Security, Settings
 from kafka_trial.cli.screen import live, out
 from kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from chaos.scenarios.scenario import Option, Scenario
 
 
 def run(
@@ -119,6 +123,7 @@ def _step_summary() -> Path | None:
 
 def _list(as_json: bool) -> None:
     from chaos.scenarios import SCENARIOS
+    from chaos.scenarios.scenario import COMMON
 
     if as_json:
         print(json.dumps([_facts(scenario) for scenario in SCENARIOS.values()], indent=1))
@@ -127,21 +132,26 @@ def _list(as_json: bool) -> None:
         out.print(f"[bold]{scenario.name}[/]")
         out.print(f"    {scenario.promise}", markup=False)
         for name, option in scenario.options.items():
-            choices = "|".join(option.choices) or f"from {option.least}"
-            out.print(f"    {f'-o {name}={option.default}':<22} {choices:<40} {option.help}", markup=False)
+            out.print(f"    {_option(name, option)}", markup=False)
         if scenario.twin:
             words = " ".join(f"{name}={value}" for name, value in scenario.twin.items())
             out.print(f"    twin  {words}: {scenario.twin_finds}", markup=False)
+    out.print("[bold]all of them[/]")
+    for name, option in COMMON.items():
+        out.print(f"    {_option(name, option)}", markup=False)
 
 
-def _facts(scenario: Any) -> dict[str, Any]:
+def _option(name: str, option: "Option") -> str:
+    choices = "|".join(option.choices) or f"from {option.least}"
+    return f"{f'-o {name}={option.default}':<22} {choices:<40} {option.help}"
+
+
+def _facts(scenario: "Scenario") -> dict[str, Any]:
     return {
         "name": scenario.name,
         "promise": scenario.promise,
         "brokers": scenario.brokers,
-        "options": {
-            n: {"default": o.default, "choices": list(o.choices), "help": o.help} for n, o in scenario.options.items()
-        },
+        "options": {name: asdict(option) for name, option in scenario.all_options.items()},
         "twin": dict(scenario.twin),
         "twin_finds": scenario.twin_finds,
     }

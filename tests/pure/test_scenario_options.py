@@ -17,7 +17,7 @@ from kernel.verdict import ANOMALIES
 BAD: list[tuple[dict[str, Any], str]] = [
     ({"scenario": "kill-all"}, r"^scenario 'kill-all' is not known: choose one of leader-election, .*, storm\.$"),
     ({"settings": "slow"}, r"^settings 'slow' are not known: choose one of quick, default\.$"),
-    ({"options": {"speed": "1"}}, r"^option 'speed' is not one of leader-election: it has how, acks\.$"),
+    ({"options": {"speed": "1"}}, r"^option 'speed' is not one of leader-election: it has how, acks, rate, size\.$"),
     ({"options": {"how": "ask"}}, r"^how 'ask' is not known: choose one of kill, stop, pause, isolate\.$"),
     ({"options": {"acks": "2"}}, r"^acks '2' is not known: choose one of all, 1, 0\.$"),
     ({"brokers": 2}, r"^leader-election needs at least 3 brokers, not 2: every partition has three replicas\.$"),
@@ -31,6 +31,11 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"schedule": Schedule(())}, r"^leader-election takes no schedule: its steps are its own"),
     ({"scenario": "storm", "replay": Path("no-such.json")}, r"no-such\.json"),
     ({"kafka": "newest"}, r"newest"),
+    (
+        {"scenario": "consumer-rolling-restart", "options": {"protocol": "consumer"}, "kafka": "3.9.1"},
+        r"^protocol 'consumer' needs Kafka 4\.0 or newer, not 3\.9\.1",
+    ),
+    ({"options": {"size": "15"}}, r"^size '15' is not a number from 16 on: give one\.$"),
     ({"security": "open"}, r"open"),
 ]
 
@@ -49,14 +54,14 @@ def test_a_wish_that_cannot_be_is_refused_in_a_sentence(wish: dict[str, Any], se
 def test_every_scenario_can_be_run_as_it_is(name: str):
     wanted = plan(Wishes(name))
 
-    assert wanted.subject.options == {name: option.default for name, option in SCENARIOS[name].options.items()}
+    assert wanted.subject.options == {name: option.default for name, option in SCENARIOS[name].all_options.items()}
     assert wanted.subject.permitted == ()
     assert wanted.cluster.brokers >= SCENARIOS[name].least_brokers
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_choice_of_every_option_is_taken(name: str):
-    for option, kind in SCENARIOS[name].options.items():
+    for option, kind in SCENARIOS[name].all_options.items():
         for choice in kind.choices or (str(kind.least),):
             assert plan(Wishes(name, options={option: choice})).subject.options[option] == choice
 
@@ -98,13 +103,13 @@ def test_a_seed_is_kept_and_drawn_where_none_is_given():
 def test_an_option_that_is_a_number_has_a_least_one():
     some = Scenario("some", "a promise", lambda _: None, options={"n": Option("5", least=3)})
 
-    assert some.chosen({}) == {"n": "5"}
-    assert some.chosen({"n": "3"}) == {"n": "3"}
+    assert some.chosen({})["n"] == "5"
+    assert some.chosen({"n": "3"})["n"] == "3"
     for bad in ("2", "-4", "3.5", ""):
         with pytest.raises(UsageError, match=f"^n '{bad}' is not a number from 3 on"):
             some.chosen({"n": bad})
 
 
-def test_a_scenario_without_options_says_so():
-    with pytest.raises(UsageError, match=r"option 'x' is not one of bare: it has none\."):
+def test_a_scenario_without_options_of_its_own_still_has_those_of_all():
+    with pytest.raises(UsageError, match=r"option 'x' is not one of bare: it has rate, size\."):
         Scenario("bare", "a promise", lambda _: None).chosen({"x": "1"})
