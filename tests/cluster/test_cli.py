@@ -84,12 +84,14 @@ def test_a_second_cluster_does_not_sweep_a_detached_one(own_state: Path):
     assert nothing_left(own_state)
 
 
-def test_the_demo_passes_and_says_so(own_state: Path):
-    demo = trial("demo", "--provider", "processes", timeout=200)
+def test_the_demo_passes_and_says_so(own_state: Path, tmp_path: Path):
+    demo = trial("demo", "--provider", "processes", "--runs", str(tmp_path / "runs"), timeout=200)
 
     assert demo.returncode == 0, demo.stdout + demo.stderr
+    assert demo.stdout.lstrip().startswith("PASS  leader-election"), demo.stdout
     assert "acknowledged, 0 lost" in demo.stdout
-    assert "PASS" in demo.stdout
+    [report] = (tmp_path / "runs").glob("*/*/*/report.html")
+    assert f"report  {report}" in demo.stdout
     assert nothing_left(own_state)
 
 
