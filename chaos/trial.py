@@ -195,16 +195,30 @@ class Trial:
         states = self.cluster.view.partitions(*self.topics)
         return [(state.topic, state.partition) for state in states if set(state.replicas) & set(brokers)]
 
+    def led_elsewhere_after(self, fault: str, topic: str, partition: int, old: int) -> float:
+        """Seconds from a fault until another broker was seen to lead: by whoever watches, or by whoever asks now. A fault
+        may take a while to be applied (a controlled shutdown does), and the election be over by then."""
+        began = self.windows[fault][0]
+        others = [
+            int(state["t_ns"])
+            for state in self._states()
+            if (state["topic"], state["partition"]) == (topic, partition) and state["leader"] not in (None, old)
+        ]
+        return (min([time.monotonic_ns(), *(seen for seen in others if seen > began)]) - began) / 1e9
+
     def below_min_isr(self) -> dict[str, int]:
         """The partitions of this run that were seen below their min ISR or without a leader, and how often."""
         short: dict[str, int] = {}
-        for event in self.folder.events():
-            if event["event"] == "partition" and event["topic"] in self.topics:
-                least = int(self.topics[event["topic"]]["config"]["min.insync.replicas"])
-                if event["leader"] is None or len(event["isr"]) < least:
-                    where = f"{event['topic']}-{event['partition']}"
-                    short[where] = short.get(where, 0) + 1
+        for state in self._states():
+            least = int(self.topics[state["topic"]]["config"]["min.insync.replicas"])
+            if state["leader"] is None or len(state["isr"]) < least:
+                where = f"{state['topic']}-{state['partition']}"
+                short[where] = short.get(where, 0) + 1
         return short
+
+    def _states(self) -> list[dict[str, Any]]:
+        """Every state in which a partition of this run was seen."""
+        return [event for event in self.folder.events() if event["event"] == "partition" and event["topic"] in self.topics]
 
     # ---- faults -----------------------------------------------------------------------------------------------
 

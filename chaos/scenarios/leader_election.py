@@ -6,7 +6,6 @@ or isolated one is missed like a killed one, but whoever waits for its answer wa
 alike, something is broken. A topic without a replica on the victim must not notice any of it.
 """
 
-import time
 from collections.abc import Callable
 
 from chaos import bounds
@@ -52,7 +51,7 @@ def act(trial: Trial) -> None:
             what=f"{orders}-0 led by another broker than {victim}",
             timeout=signature.at_most_s + 60,
         )
-        elected = time.monotonic() - trial.windows[lost][0] / 1e9
+        elected = trial.led_elsewhere_after(lost, orders, 0, victim)
         trial.say(f"broker {led} leads {orders}-0, {elected:.1f} s after")
         trial.expect("signature", signature.fits(elected), _words(how, signature, elected))
         if how == "isolate":
