@@ -31,17 +31,23 @@ def create_topic(
     from confluent_kafka import KafkaError, KafkaException
     from confluent_kafka.admin import NewTopic
 
-    admin = _admin(address)  # kept in a name: a client that is collected ends its own calls
-    # librdkafka takes either a replication factor or an assignment; -1 stands for "see the other".
+    # librdkafka takes either a replication factor or an assignment.
     how = {"replica_assignment": assignment} if assignment else {"replication_factor": replication}
     new = NewTopic(topic, num_partitions=partitions, config=config, **how)
-    try:
-        admin.create_topics([new], operation_timeout=TIMEOUT, request_timeout=TIMEOUT)[topic].result()
-    except KafkaException as error:
-        if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
-            return False
-        raise UsageError(f"topic {topic!r} could not be created: {error.args[0].str()}", topic=topic) from error
-    return True
+    for last in (False, False, True):
+        admin = _admin(address)  # kept in a name: a client that is collected ends its own calls
+        try:
+            admin.create_topics([new], operation_timeout=TIMEOUT, request_timeout=TIMEOUT)[topic].result()
+            return True
+        except KafkaException as error:
+            code = error.args[0].code()
+            if code == KafkaError.TOPIC_ALREADY_EXISTS:
+                return False
+            # librdkafka drops the connection it began with once it knows the brokers by name, at times with our question
+            # on it (seen with Kafka 3.9.1). Whether the topic was created then shows when it is asked for again.
+            if last or code != KafkaError._DESTROY_BROKER:
+                raise UsageError(f"topic {topic!r} could not be created: {error.args[0].str()}", topic=topic) from error
+    return False
 
 
 def describe_configs(address: ClusterAddress, kind: str, name: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ HOW: dict[str, Cut | Toxic] = {
     "reset": Reset(),
 }
 GONE = ("cut", "blackhole", "reset")  # the others are a bad line, over which traffic goes on
+LATE_S = 2.0  # by which librdkafka may find out late that a record's time is up: it looks once a second
 TIMEOUT_MS = 8000  # of a record, in the quick settings
 
 
@@ -53,7 +54,7 @@ def _hold(trial: Trial, given: bounds.Given) -> float:
     """Shorter than a session and a record's timeout, or longer than both."""
     shortest = min(given.of_client("message.timeout.ms"), given.of_client("session.timeout.ms"))
     longest = max(given.of_client("message.timeout.ms"), given.of_client("session.timeout.ms"))
-    return shortest / 2 if trial.options["length"] == "short" else longest + 3.0
+    return shortest / 2 if trial.options["length"] == "short" else longest + 4.0
 
 
 def conclude(trial: Trial, account: Account) -> None:
@@ -77,8 +78,9 @@ def conclude(trial: Trial, account: Account) -> None:
 def _hopeless(trial: Trial, account: Account) -> list[Sent]:
     """Sent well after the line was lost, and out of time well before it was back."""
     begin, end = trial.windows["f1"]
-    timeout, margin = int(trial.given(**_impatience(trial)).of_client("message.timeout.ms") * 1e9), int(0.5e9)
-    return [sent for sent in account.sends if sent.invoked_ns and begin + margin < sent.invoked_ns < end - timeout - margin]
+    timeout = trial.given(**_impatience(trial)).of_client("message.timeout.ms")
+    first, last = begin + int(0.5e9), end - int((timeout + LATE_S) * 1e9)
+    return [sent for sent in account.sends if sent.invoked_ns and first < sent.invoked_ns < last]
 
 
 def _impatience(trial: Trial) -> dict[str, int]:

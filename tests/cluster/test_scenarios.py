@@ -109,11 +109,14 @@ def test_auto_commit_and_a_crash_in_the_middle_lose_exactly_the_records_in_hand(
      ("both", "reset", "short")],
 )  # fmt: skip
 def test_what_was_acknowledged_is_there_when_clients_were_cut_off(trial, who, how, length):
-    result = trial("clients-disconnected", who=who, how=how, length=length)
+    timed_out = length == "long" and who != "consumer"
+    # librdkafka's idempotent producer begins a new epoch when records of the old one time out, and at times sends again
+    # under it what had arrived under the old (see docs/scenarios.md). That is its finding, and not what is asked here.
+    result = trial("clients-disconnected", who=who, how=how, length=length, permit=["duplicate"] if timed_out else [])
 
     assert result.passed, result
+    assert result.found.keys() <= {"duplicate"}, result
     assert result.expectations["all there"] and result.expectations["unknown, not failed"], result
-    timed_out = length == "long" and who != "consumer"
     assert result.expectations["timed out" if timed_out else "nothing timed out"], result
 
 
