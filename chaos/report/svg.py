@@ -81,7 +81,10 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     """Round numbers, some `about` of them, inside the range."""
     raw = (high - low) / max(1, about) or 1.0
     power = 10.0 ** math.floor(math.log10(raw))
-    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= raw * 0.999)
+    steps = [factor * power for factor in (1, 2, 5, 10)]
+    step = next(step for step in steps if step >= raw * 0.999)
+    if step > high - low:  # one mark alone says nothing
+        step = max((smaller for smaller in steps if smaller <= high - low), default=step)
     first = math.ceil(low / step - 1e-9)
     return [number * step for number in range(first, math.floor(high / step + 1e-9) + 1)]
 

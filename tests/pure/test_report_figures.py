@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaos.evidence.folder import RunFolder
@@ -127,6 +127,7 @@ def test_a_line_lifts_its_pen_where_nothing_is_known():
 
 
 @given(st.floats(0.001, 1e9), st.integers(2, 12))
+@example(4.5, 2)
 @settings(max_examples=80, derandomize=True, deadline=None)
 def test_an_axis_has_a_few_marks_inside_its_range(high: float, about: int):
     marks = ticks(0.0, high, about)
