@@ -15,13 +15,14 @@ demo: setup  ## three brokers, the leader killed, a verdict and a report: the fi
 
 test: setup  ## everything: the checks, the pure tests, and the tests on real clusters
 	@$(MAKE) --no-print-directory check
+	@$(BIN)/python -m pytest -q -m slow tests/pure
 	@$(BIN)/python -m pytest tests/cluster tests/browser examples
 
 setup: $(STAMP)  ## virtual environment, packages, Kafka's jars, Toxiproxy, class archive
 	@$(BIN)/kafka-trial fetch --quiet
 
 check: $(STAMP)  ## seconds, no broker: ruff, mypy, pure tests
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && $(BIN)/python -m pytest -q tests/pure tests/test_house.py
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && $(BIN)/python -m pytest -q -m "not slow" tests/pure tests/test_house.py
 
 pure: $(STAMP)  ## the pure tests alone
 	@$(BIN)/python -m pytest -q tests/pure tests/test_house.py

@@ -29,7 +29,7 @@ MARKERS = {
     "kafka(**spec)": "the cluster this test wants: any argument of kafka_trial.ClusterSpec",
     "chaos": "breaks a cluster on purpose",
     "containers": "needs Docker",
-    "slow": "takes longer than ten seconds",
+    "slow": "takes seconds where its neighbours take moments",
 }
 MOST_SHARED = 2  # kinds of clusters at a time; a test may use two of them
 OUTCOME = pytest.StashKey[dict[str, bool]]()

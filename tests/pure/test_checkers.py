@@ -389,6 +389,7 @@ def test_a_read_outside_of_transactions_closes_no_ring(found: Counts):
     assert found(*rows) == {}
 
 
+@pytest.mark.slow
 def test_a_ring_may_be_a_hundred_thousand_long():
     length = 100_000
 
@@ -462,6 +463,7 @@ def agrees_with_plain_loops(place: Path, run: Drawn, form: str, files: int) -> N
         assert sum(finding["name"] == name for finding in verdict["findings"]) == min(count, 100)
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(run=random_runs, form=FORMS, files=st.integers(1, 3))
 def test_rows_at_random_are_judged_as_by_plain_loops(
@@ -470,6 +472,7 @@ def test_rows_at_random_are_judged_as_by_plain_loops(
     agrees_with_plain_loops(tmp_path_factory.mktemp("random") / "run", run, form, files)
 
 
+@pytest.mark.slow
 @BOUNDED
 @given(run=soiled_runs, form=FORMS, files=st.integers(1, 3))
 def test_soiled_runs_are_judged_as_by_plain_loops(

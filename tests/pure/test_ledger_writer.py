@@ -195,6 +195,7 @@ for first in range(0, 100 * MANY, MANY):
 """
 
 
+@pytest.mark.slow
 def test_a_kill_in_the_middle_of_a_file_leaves_whole_files_and_no_hole_between_them(tmp_path: Path):
     for life in range(2):
         folder = tmp_path / str(life)

@@ -528,6 +528,7 @@ def naive_polls(history: Track) -> tuple[list[tuple[int, int]], set[int]]:
     return attempts, set(first.values())
 
 
+@pytest.mark.slow
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(a_history, st.integers(0, 45))
 def test_gaps_are_those_of_the_plain_definition(history: Any, end: int):
@@ -541,6 +542,7 @@ def test_gaps_are_those_of_the_plain_definition(history: Any, end: int):
         )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, derandomize=True, deadline=None)
 @given(a_history, st.lists(moment, min_size=1, max_size=3, unique=True), st.integers(31, 45))
 def test_no_darkness_is_counted_twice_and_none_after_the_first_fault_is_dropped(history: Any, begins: list[int], end: int):

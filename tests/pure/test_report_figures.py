@@ -206,6 +206,7 @@ def test_of_many_partitions_those_with_findings_and_long_gaps_are_shown():
     assert len(shown) == figures.MOST_ROWS and {("t", 77), ("t", 50)} <= set(shown)
 
 
+@pytest.mark.slow
 def test_memory_is_bounded_by_a_batch_not_by_the_ledger(tmp_path: Path):
     """Two million rows in one file: what is held at once stays far below what they weigh."""
     chance, rows = random.Random(1), 2_000_000

@@ -127,6 +127,7 @@ def test_a_folder_with_the_least_a_check_needs_has_a_page(tmp_path: Path):
     assert "by-hand" in Seen(write_report(folder).read_text()).text
 
 
+@pytest.mark.slow
 def test_the_page_stays_small_whatever_the_number_of_partitions_and_events(tmp_path: Path):
     folder = write_run(tmp_path, Run(partitions=60, rate=10))
     many = [{"t_ns": ns(5 + number / 10_000), "event": "health", "clause": "x" * 50} for number in range(20_000)]
@@ -161,6 +162,7 @@ EVENTS = ("partition", "phase", "controller", "brokers", "health", "expectation"
 FACTS = ("topic", "partition", "leader", "isr", "replicas", "phase", "node", "sentence")
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.sampled_from(KEYS), ANYTHING),
     st.lists(st.tuples(st.sampled_from(EVENTS), st.dictionaries(st.sampled_from(FACTS), ANYTHING, max_size=5)), max_size=8),
