@@ -449,7 +449,7 @@ def test_a_value_lost_from_one_place_is_lost_once(found: Counts):
 
 # ---- against plain loops ---------------------------------------------------------------------------------------------
 
-BOUNDED = settings(max_examples=150, derandomize=True, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+BOUNDED = settings(max_examples=150, suppress_health_check=list(HealthCheck))
 FORMS = st.sampled_from(("parquet", "jsonl", "both"))
 
 

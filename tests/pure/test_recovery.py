@@ -529,7 +529,7 @@ def naive_polls(history: Track) -> tuple[list[tuple[int, int]], set[int]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=150)
 @given(a_history, st.integers(0, 45))
 def test_gaps_are_those_of_the_plain_definition(history: Any, end: int):
     sent, read = history
@@ -543,7 +543,7 @@ def test_gaps_are_those_of_the_plain_definition(history: Any, end: int):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, derandomize=True, deadline=None)
+@settings(max_examples=150)
 @given(a_history, st.lists(moment, min_size=1, max_size=3, unique=True), st.integers(31, 45))
 def test_no_darkness_is_counted_twice_and_none_after_the_first_fault_is_dropped(history: Any, begins: list[int], end: int):
     """With every fault touching the partition, the longest of each window together cover the longest gap of the run."""

@@ -128,7 +128,7 @@ def test_a_verdict_with_nothing_but_its_name_is_a_line():
 
 
 @given(st.lists(st.tuples(st.sampled_from(["lost-write", "duplicate"]), st.integers(0, 3), st.integers(0, 40)), max_size=40))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=60)
 def test_folding_keeps_every_finding_and_bridges_no_hole(drawn: list[tuple[str, int, int]]):
     found = [finding(name, offset, partition=partition) for name, partition, offset in drawn]
     folds = fold(found)

@@ -61,7 +61,7 @@ def test_junit_carries_any_text_and_still_is_xml():
 
 
 @given(st.text())
-@settings(max_examples=80, derandomize=True, deadline=None)
+@settings(max_examples=80)
 def test_junit_survives_whatever_a_broker_says(text: str):
     assert parsed([{"verdict": "FAIL", "scenario": text, "run_id": text, "reasons": [text]}]).get("failures") == "1"
 
@@ -117,7 +117,7 @@ def test_the_summary_escapes_what_would_be_markup():
 
 
 @given(st.text())
-@settings(max_examples=80, derandomize=True, deadline=None)
+@settings(max_examples=80)
 def test_no_text_of_a_run_breaks_the_table(text: str):
     run = {"verdict": "FAIL", "scenario": text, "run_id": text, "reasons": [text]}
     table = [line for line in markdown_summary([run]).split("\n") if line.startswith("|")]

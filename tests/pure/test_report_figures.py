@@ -90,7 +90,7 @@ def test_the_number_of_buckets_is_bounded_whatever_the_length_of_the_run():
 
 
 @given(st.lists(st.integers(10_000, 10**12), min_size=1, max_size=200))
-@settings(max_examples=60, derandomize=True, deadline=None)
+@settings(max_examples=60)
 def test_percentiles_are_right_to_a_few_percent(durations: list[int]):
     histogram = Histogram(2)
     histogram.add(np.zeros(len(durations), np.int64), np.array(durations))
@@ -128,7 +128,7 @@ def test_a_line_lifts_its_pen_where_nothing_is_known():
 
 @given(st.floats(0.001, 1e9), st.integers(2, 12))
 @example(4.5, 2)
-@settings(max_examples=80, derandomize=True, deadline=None)
+@settings(max_examples=80)
 def test_an_axis_has_a_few_marks_inside_its_range(high: float, about: int):
     marks = ticks(0.0, high, about)
 

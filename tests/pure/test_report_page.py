@@ -167,7 +167,7 @@ FACTS = ("topic", "partition", "leader", "isr", "replicas", "phase", "node", "se
     st.dictionaries(st.sampled_from(KEYS), ANYTHING),
     st.lists(st.tuples(st.sampled_from(EVENTS), st.dictionaries(st.sampled_from(FACTS), ANYTHING, max_size=5)), max_size=8),
 )
-@settings(max_examples=20, derandomize=True, deadline=None)
+@settings(max_examples=20)
 def test_what_others_add_to_a_folder_in_their_own_shape_does_no_harm(
     foreign: RunFolder, more: dict[str, Any], told: list[tuple[str, dict[str, Any]]]
 ):
