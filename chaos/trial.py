@@ -62,6 +62,7 @@ class Trial:
         self.over = False  # before its time: what is on record decides
         self.verdict: dict[str, Any] = {}
         self.windows: dict[str, tuple[int, int]] = {}  # by fault: from when to when
+        self.bitten: dict[str, int] = {}  # by fault: when it was seen to be in full effect
         self.began_ns = time.monotonic_ns()
         self._suffix = suffix  # on a shared cluster, so that every run has topics and groups of its own
         self._faults = 0
@@ -267,7 +268,7 @@ class Trial:
             self.events.write("no-bite", id=name, sentence=trouble.message)
             self.say(f"it did not bite: {trouble.message}")
             raise TrialOver from trouble
-        self.events.write("bite", id=name, sentence=seen)
+        self.bitten[name] = int(self.events.write("bite", id=name, sentence=seen)["t_ns"])
         self.say(f"it bites: {seen}")
 
     def _facts(self, fault: Fault, affected: Iterable[Where] | None, bounds: dict[str, Any]) -> dict[str, Any]:

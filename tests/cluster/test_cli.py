@@ -35,6 +35,7 @@ def test_up_stays_prints_how_to_get_in_and_ends_cleanly_on_ctrl_c(own_state: Pat
         [TRIAL, "up", "--brokers", "1", "--security", "sasl_ssl", "--provider", "processes"],
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # as a person's shell starts it
     )
     assert up.stdout is not None
     printed = ""
