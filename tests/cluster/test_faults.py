@@ -45,7 +45,7 @@ UNANSWERED = r"no answer in \d\.\d s, while past the proxy there is one$"
 SLOW = r": (\d|1\d|2[0-4]) kB/s measured, past the proxy \d{2,} kB/s$"
 CUT_OFF = r"the connection ends after \d+ bytes of answer, while past the proxy it goes on$"
 
-# Each fault on the cluster, with what its probe should have seen.
+# Each fault on the cluster, with what its probe should have seen (links with the same figure are told in one breath).
 FACTS: list[tuple[Any, str]] = [
     (KillBroker(2), r"^the process of broker 2 is gone, a call to it is refused$"),
     (StopBroker(2), r"^the process of broker 2 is gone, a call to it is refused$"),
@@ -54,7 +54,7 @@ FACTS: list[tuple[Any, str]] = [
     (RestartBroker(2, hard=True), r"^broker 2 is in life (\d+) by its log, before it was \d+$"),
     (LinkFault(SOME, Cut()), REFUSED),
     (LinkFault(SOME, Blackhole(direction="upstream")), UNANSWERED),
-    (LinkFault(SOME, Latency(ms=300)), r"(an answer takes \d{3,} ms, past the proxy \d+ ms(; |$).*){3}"),
+    (LinkFault(SOME, Latency(ms=300)), r"^([^;]+: an answer takes \d{3,} ms, past the proxy \d+ ms(; |$))+$"),
     (LinkFault(SOME, Latency(ms=40, jitter=30)), r"an answer takes \d+ ms, past the proxy \d+ ms"),
     (LinkFault(SOME[:1], Bandwidth(kbytes=20)), SLOW),
     (LinkFault(SOME[:1], Bandwidth(kbytes=20, direction="upstream")), SLOW),
@@ -64,7 +64,7 @@ FACTS: list[tuple[Any, str]] = [
     (LinkFault(SOME, LimitData(bytes=1000)), CUT_OFF),
     (LinkFault(SOME, LimitData(bytes=50_000, direction="upstream")), CUT_OFF),
     (Isolate(2), r"^client → 2 \(client\), 1 → 2 \(replication\), .*and 6 more: " + REFUSED),
-    (Isolate(2, clients=False, silent=True), r"^1 → 2 \(replication\), .*and 5 more: " + UNANSWERED),
+    (Isolate(2, clients=False, silent=True), r"^1 → 2 \(replication\).*: " + UNANSWERED),
     (Split((1,)), REFUSED),
     (Ring((1, 2, 3)), r"^1 → 3 \(replication\), .*and 3 more: " + REFUSED),
     (Bridge(2), r"^1 → 3 \(replication\), .*and 1 more: " + REFUSED),
