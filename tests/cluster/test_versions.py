@@ -24,6 +24,13 @@ def test_an_older_kafka_works_as_well(version: str):
             assert send(cluster.address, "old", ["b"], **{"message.timeout.ms": 1500}) == []
 
 
+def test_a_controller_alone_works_with_an_older_kafka():
+    with Cluster(brokers=1, kafka="3.9.1", provider="processes") as cluster:
+        assert cluster.controller() == 1
+        cluster.create_topic("alone")
+        assert send(cluster.address, "alone", ["a"]) == ["a"]
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_one_broker_can_be_upgraded_in_a_running_cluster(provider: str):
     with Cluster(brokers=3, kafka="4.1.0", provider=provider) as cluster:

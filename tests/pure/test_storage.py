@@ -35,6 +35,7 @@ def test_only_the_first_voter_stands_for_election_at_once():
 
     assert voted == {1: 1, 2: -1, 3: -1}
     assert "__cluster_metadata-0/quorum-state" not in node_storage(TEMPLATE, "c", 4, (1, 2, 3))
+    assert "__cluster_metadata-0/quorum-state" not in node_storage(TEMPLATE, "c", 1, (1,)), "Kafka 3.9 would not start"
 
 
 def test_no_uuid_begins_like_an_option():
