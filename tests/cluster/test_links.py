@@ -170,19 +170,19 @@ def test_slow_close_keeps_the_connection_half_open(cluster: Cluster, topic: str)
 
 
 def test_a_slicer_hands_answers_over_in_pieces(cluster: Cluster, topic: str):
-    def pieces() -> list[int]:
+    def pieces() -> int:
         with raw_connection(cluster) as plug:
             plug.sendall(api_versions())
             (length,) = struct.unpack(">i", receive(plug, 4))
-            sizes = []
+            sizes: list[int] = []
             while sum(sizes) < length:
                 sizes.append(len(plug.recv(length)))
-            return sizes
+            return len(sizes)
 
-    with cluster.broken(Slicer(size=20, delay_us=2000), LEADER):
-        assert max(pieces()) <= 40
+    with cluster.broken(Slicer(size=20, delay_us=10_000), LEADER):
+        assert pieces() >= 10  # of some 30: a busy machine may hand over two or three at once
 
-    assert max(pieces()) > 100
+    assert pieces() < 10
 
 
 def test_overlapping_cuts_do_not_heal_each_other(cluster: Cluster, topic: str):
