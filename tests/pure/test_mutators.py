@@ -20,8 +20,6 @@ RECORDED = Path(__file__).parent.parent / "data" / "clean_run"  # real traffic, 
 @pytest.fixture(params=["simulated", "simulated again", "recorded"])
 def clean_run(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     if request.param == "recorded":
-        if not RECORDED.exists():
-            pytest.skip("no recorded run in tests/data/clean_run")
         return RECORDED
     return write_run(tmp_path / "run", simulate(len(request.param), 150), manifest=MANIFEST)
 
