@@ -141,11 +141,6 @@ def follower_cut(given: Given) -> Bound:
     return _sum(*shrink, *_clients(given), _allowance(given))
 
 
-def follower_fenced(given: Given) -> Bound:
-    """A follower that is killed or paused leaves the ISR when the controller fences it. Its partitions keep their leader."""
-    return _sum(*_fenced(given, active_controller=False), *_clients(given), _allowance(given))
-
-
 def controller_kill(given: Given) -> Bound:
     """How long metadata stands still: no election, no topic created. Partitions with a living leader do not notice.
 

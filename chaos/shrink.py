@@ -28,13 +28,7 @@ class Shrunk:
     runs: int
 
 
-def shrink(
-    steps: Sequence[Step], fails: Fails, say: Say = lambda _: None, *, tries: int = 100, confirm: int = 1
-) -> list[Step]:
-    return shrunk(steps, fails, say, tries=tries, confirm=confirm).steps
-
-
-def shrunk(steps: Sequence[Step], fails: Fails, say: Say = lambda _: None, *, tries: int = 100, confirm: int = 1) -> Shrunk:
+def shrink(steps: Sequence[Step], fails: Fails, say: Say = lambda _: None, *, tries: int = 100, confirm: int = 1) -> Shrunk:
     """Raises `UsageError` if not even all steps together fail. `tries` bounds how often `fails` is called."""
     if tries < 1 or confirm < 1:
         raise UsageError(f"tries {tries} and confirm {confirm} must both be 1 or more.")

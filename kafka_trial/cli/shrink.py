@@ -21,7 +21,7 @@ def shrink(
     from chaos.run import Wishes
     from chaos.run import run as run_scenario
     from chaos.schedule import Schedule, Step
-    from chaos.shrink import shrunk
+    from chaos.shrink import shrink as shrink_steps
 
     folder = RunFolder(run)
     manifest, verdict = folder.manifest(), folder.verdict()
@@ -50,7 +50,7 @@ def shrink(
             say(f"{found['verdict']}  {tried.path}")
             return bool(found["verdict"] == "FAIL")
 
-        result = shrunk(saved.steps, fails, say, tries=tries, confirm=confirm)
+        result = shrink_steps(saved.steps, fails, say, tries=tries, confirm=confirm)
     file = run / "schedule-shrunk.json"
     Schedule(saved.seed, tuple(result.steps)).save(file)
     out.print(f"{len(result.steps)} of {len(saved.steps)} faults are left after {result.tries} runs", markup=False)

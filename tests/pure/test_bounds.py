@@ -110,10 +110,6 @@ def test_a_follower_that_cannot_fetch_is_found_one_half_late_at_most():
     assert bounds.follower_cut(given(allowance=0)).seconds > 44  # as it was seen
 
 
-def test_a_follower_that_is_dead_is_fenced():
-    assert bounds.follower_fenced(given()).seconds == bounds.kill_broker(given()).seconds
-
-
 def test_the_metadata_stands_still_until_there_is_a_controller():
     assert bounds.controller_kill(given(allowance=0)).seconds == 5.0
 

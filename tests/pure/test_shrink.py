@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.schedule import Step
-from chaos.shrink import shrink, shrunk
+from chaos.shrink import shrink
 from kernel.errors import UsageError
 
 
@@ -23,7 +23,7 @@ def numbers(some: list[Step]) -> set[int]:
 def test_exactly_the_guilty_steps_are_left(count: int, data: st.DataObject):
     guilty = data.draw(st.sets(st.integers(0, count - 1), max_size=5))
 
-    left = shrink(steps(count), lambda some: guilty <= numbers(some), tries=10_000)
+    left = shrink(steps(count), lambda some: guilty <= numbers(some), tries=10_000).steps
 
     assert numbers(left) == guilty
 
@@ -35,7 +35,7 @@ def test_whatever_fails_is_shrunk_until_each_step_is_needed(count: int, seed: in
     def fails(some: list[Step]) -> bool:
         return len(some) == count or random.Random(f"{seed} {sorted(numbers(some))}").random() < 0.4
 
-    left = shrink(steps(count), fails, tries=10_000)
+    left = shrink(steps(count), fails, tries=10_000).steps
 
     assert fails(left)
     assert not any(fails([*left[:place], *left[place + 1 :]]) for place in range(len(left)))
@@ -56,7 +56,7 @@ def test_the_order_of_the_steps_is_kept_and_nothing_is_run_twice(count: int, gui
 
 
 def test_a_failure_that_needs_no_fault_leaves_none():
-    assert shrink(steps(5), lambda some: True) == []
+    assert shrink(steps(5), lambda some: True).steps == []
 
 
 def test_a_schedule_that_passes_is_not_shrunk():
@@ -72,7 +72,7 @@ def test_the_tries_are_bounded_and_the_best_so_far_is_honest_about_it():
         made.append(len(some))
         return {3, 12} <= numbers(some)
 
-    result = shrunk(steps(16), fails, said.append, tries=6)
+    result = shrink(steps(16), fails, said.append, tries=6)
 
     assert (len(made), result.tries, result.minimal) == (6, 6, False)
     assert {3, 12} <= numbers(result.steps)
@@ -82,7 +82,7 @@ def test_the_tries_are_bounded_and_the_best_so_far_is_honest_about_it():
 def test_a_result_says_how_sure_it_is():
     said: list[str] = []
 
-    result = shrunk(steps(8), lambda some: 5 in numbers(some), said.append)
+    result = shrink(steps(8), lambda some: 5 in numbers(some), said.append)
 
     assert (numbers(result.steps), result.minimal, result.failed, result.runs) == ({5}, True, 1, 1)
     assert said[0] == "try 1: 8 of 8 steps fail"
@@ -95,7 +95,7 @@ def test_a_flaky_failure_is_found_if_each_set_of_steps_gets_several_chances():
     def fails(some: list[Step]) -> bool:
         return {2, 9} <= numbers(some) and luck.random() < 0.3
 
-    result = shrunk(steps(12), fails, tries=10_000, confirm=40)
+    result = shrink(steps(12), fails, tries=10_000, confirm=40)
 
     assert numbers(result.steps) == {2, 9}
     assert result.runs >= result.failed == 1
@@ -106,7 +106,7 @@ def test_a_single_chance_keeps_more_steps_of_a_flaky_failure_but_never_loses_the
     for seed in range(30):
         luck = random.Random(seed)
         try:
-            left.append(numbers(shrink(steps(12), lambda some: {2, 9} <= numbers(some) and luck.random() < 0.5)))  # noqa: B023
+            left.append(numbers(shrink(steps(12), lambda some: {2, 9} <= numbers(some) and luck.random() < 0.5).steps))  # noqa: B023
         except UsageError:
             continue  # it passed at the first try
 
