@@ -21,6 +21,7 @@ from chaos.settings import Settings
 from chaos.traffic.client import Client
 from chaos.traffic.plans import ConsumerPlan, DrainPlan, ProducerPlan
 from chaos.traffic.traffic import Traffic, Where
+from chaos.watch import facts_of
 from compose.cluster import Cluster
 from kernel.cluster import PartitionState
 from kernel.errors import NotReady
@@ -197,15 +198,18 @@ class Trial:
         return [(state.topic, state.partition) for state in states if set(state.replicas) & set(brokers)]
 
     def led_elsewhere_after(self, fault: str, topic: str, partition: int, old: int) -> float:
-        """Seconds from a fault until another broker was seen to lead: by whoever watches, or by whoever asks now. A fault
-        may take a while to be applied (a controlled shutdown does), and the election be over by then."""
+        """Seconds from a fault until another broker was seen to lead: by whoever watches, or by whoever asks now, which
+        then goes on record, so that there is one figure. A fault may take a while to be applied (a controlled shutdown
+        does), and the election be over by then."""
         began = self.windows[fault][0]
         others = [
             int(state["t_ns"])
             for state in self._states()
             if (state["topic"], state["partition"]) == (topic, partition) and state["leader"] not in (None, old)
         ]
-        return (min([time.monotonic_ns(), *(seen for seen in others if seen > began)]) - began) / 1e9
+        seen = [t_ns for t_ns in others if t_ns > began]
+        first = min(seen) if seen else self.events.write("partition", **facts_of(self.partition(topic, partition)))["t_ns"]
+        return (int(first) - began) / 1e9
 
     def below_min_isr(self) -> dict[str, int]:
         """The partitions of this run that were seen below their min ISR or without a leader, and how often."""

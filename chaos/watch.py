@@ -59,7 +59,7 @@ class Watch:
             for state in view.partitions(*topics):
                 if self._partitions.get((state.topic, state.partition)) != state:
                     self._partitions[state.topic, state.partition] = state
-                    self._events.write("partition", **_facts(state))
+                    self._events.write("partition", **facts_of(state))
 
     def _look_at_nodes(self, view: ClusterView) -> None:
         alive = view.brokers()
@@ -72,7 +72,7 @@ class Watch:
             self._events.write("controller", node=quorum.leader, epoch=quorum.epoch)
 
 
-def _facts(state: PartitionState) -> dict[str, Any]:
+def facts_of(state: PartitionState) -> dict[str, Any]:
     return {
         "topic": state.topic,
         "partition": state.partition,
