@@ -39,8 +39,7 @@ def judge(folder: RunFolder | Path, engine: str = "local", *, engines: Mapping[s
     recovery, trouble = _recovery(folder, events)
     because = [
         *_anomalies(examined, permitted),
-        *_expectations(events),
-        *_late(recovery),
+        *_on_a_machine_that_ran(events, [*_expectations(events), *_late(recovery)]),
         *_doubts(examined, events),
         *trouble,
     ]
@@ -80,6 +79,15 @@ def _expectations(events: list[Event]) -> Iterator[Reason]:
 def _late(recovery: list[dict[str, Any]]) -> Iterator[Reason]:
     for sentence in reasons(recovery):
         yield Verdict.FAIL, sentence
+
+
+def _on_a_machine_that_ran(events: list[Event], against: list[Reason]) -> list[Reason]:
+    """What was measured while the machine itself stood still speaks neither for Kafka nor against it. An anomaly does."""
+    stood_still = [float(event.get("seconds") or 0) for event in _of(events, "stall")]
+    if not (against and stood_still):
+        return against
+    doubt = f"This machine itself stood still for {max(stood_still):.1f} s, so nothing is proved by this"
+    return [(Verdict.INCONCLUSIVE, f"{doubt}: {sentence}") for _, sentence in against]
 
 
 def _doubts(examined: Examined, events: list[Event]) -> Iterator[Reason]:

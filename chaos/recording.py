@@ -20,6 +20,7 @@ from chaos.evidence.events import EventLog
 from chaos.evidence.folder import RunFolder
 from chaos.schedule import Schedule
 from chaos.settings import Settings
+from chaos.stalls import Stalls
 from chaos.trial import Say, Trial
 from chaos.watch import Watch
 from compose.cluster import Cluster
@@ -69,7 +70,7 @@ def recording(
         cleaning.enter_context(trial.traffic)
         if shared:
             cleaning.callback(_tidy, trial)
-        with _closed(trial, manifest), Watch(cluster, events, lambda: list(trial.topics)):
+        with _closed(trial, manifest), Stalls(events), Watch(cluster, events, lambda: list(trial.topics)):
             _check_config(trial, subject.asked)
             trial.phase("setup")
             yield trial

@@ -16,9 +16,10 @@ def act(trial: Trial) -> None:
     count, idempotent = int(trial.options["records"]), trial.options["idempotence"] == "on"
     leader = trial.cluster.brokers[0]
     orders = trial.topic("orders", assignment=trial.spread(1, first=leader))
-    # A second or two are enough to give up on an answer; the records themselves have a minute.
-    impatient = {"socket.timeout.ms": 2000, "message.timeout.ms": 60000}
-    producer = trial.producer("producer-1", orders, idempotence=idempotent, config=impatient)
+    # The heal closes the connection, and then it sends again: at once, and only what the fault touched. A short timeout
+    # would do the same to whatever the machine was slow with.
+    patient = {"socket.timeout.ms": 30000, "message.timeout.ms": 60000}
+    producer = trial.producer("producer-1", orders, idempotence=idempotent, config=patient)
     trial.consumer("reader-1", orders, mode="assign", direct=True)
     trial.healthy(canary=False)
     trial.warm_up()

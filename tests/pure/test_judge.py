@@ -101,6 +101,18 @@ def test_a_scenarios_own_expectation_counts(verdict_of: Judged):
     assert verdict_of(GOOD, events=[said | {"holds": None}]) == ("INCONCLUSIVE", ["3 were lost, not 4."])
 
 
+def test_on_a_machine_that_stood_still_only_an_anomaly_counts(verdict_of: Judged):
+    stall = {"t_ns": 6, "event": "stall", "seconds": 4.268}
+    said = {"t_ns": 7, "event": "expectation", "name": "exactly 4 lost", "sentence": "3 were lost, not 4."}
+
+    assert verdict_of(GOOD, events=[stall]) == ("PASS", [])
+    assert verdict_of(GOOD, events=[stall, said | {"holds": False}]) == (
+        "INCONCLUSIVE",
+        ["This machine itself stood still for 4.3 s, so nothing is proved by this: 3 were lost, not 4."],
+    )
+    assert verdict_of(LOST, events=[stall, said | {"holds": False}])[0] == "FAIL"
+
+
 def test_a_checker_that_crashes_passes_nothing(tmp_path: Path):
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError("by zero")
