@@ -3,6 +3,7 @@
 The worst wins. FAIL needs something that is wrong; PASS needs everything that makes a pass worth something.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -82,9 +83,11 @@ def _late(recovery: list[dict[str, Any]]) -> Iterator[Reason]:
 
 
 def _on_a_machine_that_ran(events: list[Event], against: list[Reason]) -> list[Reason]:
-    """What was measured while the machine itself stood still speaks neither for Kafka nor against it. An anomaly does."""
-    stood_still = [float(event.get("seconds") or 0) for event in _of(events, "stall")]
-    if not (against and stood_still):
+    """What was measured while the machine itself stood still speaks neither for Kafka nor against it. An anomaly does,
+    and so does everything in a run that stood still only once its traffic had ended."""
+    ended = min((event["t_ns"] for event in _of(events, "phase") if event.get("phase") == "drain"), default=math.inf)
+    stood_still = [float(event.get("seconds") or 0) for event in _of(events, "stall") if event["t_ns"] < ended]
+    if not stood_still:
         return against
     doubt = f"This machine itself stood still for {max(stood_still):.1f} s, so nothing is proved by this"
     return [(Verdict.INCONCLUSIVE, f"{doubt}: {sentence}") for _, sentence in against]

@@ -178,6 +178,17 @@ def test_a_fault_that_does_not_bite_proves_nothing(trial, monkeypatch):
     assert "was not seen to bite" in " ".join(result.verdict["reasons"]), result
 
 
+def test_what_a_machine_that_stood_still_misses_is_open_and_not_failed(traffic, monkeypatch):
+    monkeypatch.setattr("chaos.stalls.WORTH_TELLING_S", -1.0)  # every moment counts as having stood still
+    with traffic(acks="all") as flow:
+        flow.traffic.wait_for(acks=20, reads=20)
+        flow.expect("in time", False, "It took too long.")
+
+    assert flow.verdict["verdict"] == "INCONCLUSIVE", flow.verdict
+    (why,) = flow.verdict["reasons"]
+    assert why.startswith("This machine itself stood still for ") and why.endswith("proved by this: It took too long."), why
+
+
 @pytest.mark.containers
 def test_a_trial_in_containers_comes_to_the_same(trial):
     killed = trial("leader-election", provider="containers")

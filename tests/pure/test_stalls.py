@@ -1,4 +1,4 @@
-"""A machine that stood still is told of; one that did not is not."""
+"""A machine that stood still is told of; one that did not is not. Only what proves nothing is then tried again."""
 
 import os
 import signal
@@ -7,9 +7,13 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from chaos.evidence.events import EventLog
 from chaos.evidence.folder import RunFolder
 from chaos.stalls import WORTH_TELLING_S, Stalls
+from kafka_trial.pytest_plugin import TrialResult
+from tests.cluster.conftest import open_for_a_stall
 
 TICKING = """
 import sys
@@ -49,3 +53,17 @@ def test_a_process_that_ran_has_nothing_to_tell(tmp_path: Path):
     log.close()
 
     assert RunFolder(tmp_path).events() == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "stood_still", "again"),
+    [("INCONCLUSIVE", True, True), ("INCONCLUSIVE", False, False), ("FAIL", True, False), ("PASS", True, False)],
+)
+def test_the_suite_tries_again_only_what_a_stall_left_open(tmp_path: Path, verdict: str, stood_still: bool, again: bool):
+    log = EventLog(tmp_path / "events.jsonl")
+    log.write("phase", phase="steady")
+    if stood_still:
+        log.write("stall", seconds=4.268)
+    log.close()
+
+    assert open_for_a_stall(TrialResult({"verdict": verdict}, {}, tmp_path)) is again
