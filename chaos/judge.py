@@ -90,7 +90,10 @@ def _on_a_machine_that_ran(events: list[Event], against: list[Reason]) -> list[R
     if not stood_still:
         return against
     doubt = f"This machine itself stood still for {max(stood_still):.1f} s, so nothing is proved by this"
-    return [(Verdict.INCONCLUSIVE, f"{doubt}: {sentence}") for _, sentence in against]
+    return [
+        (Verdict.INCONCLUSIVE, f"{doubt}: {sentence}") if worth is Verdict.FAIL else (worth, sentence)
+        for worth, sentence in against
+    ]
 
 
 def _doubts(examined: Examined, events: list[Event]) -> Iterator[Reason]:

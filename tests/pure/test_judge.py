@@ -111,6 +111,7 @@ def test_on_a_machine_that_stood_still_only_an_anomaly_counts(verdict_of: Judged
         ["This machine itself stood still for 4.3 s, so nothing is proved by this: 3 were lost, not 4."],
     )
     assert verdict_of(LOST, events=[stall, said | {"holds": False}])[0] == "FAIL"
+    assert verdict_of(GOOD, events=[stall, said | {"holds": None}]) == ("INCONCLUSIVE", ["3 were lost, not 4."])
     ended = {"t_ns": 5, "event": "phase", "phase": "drain"}
     assert verdict_of(GOOD, events=[ended, stall, said | {"holds": False}]) == ("FAIL", ["3 were lost, not 4."])
 
