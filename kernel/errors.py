@@ -9,7 +9,8 @@ Kafka at fault is a *finding*; an exception from here means that the tool, its i
     ├── FetchFailed           4  something could not be downloaded or built
     ├── NoSpace               4  a disk is full
     ├── NotReady              4  we waited for a state and it did not come
-    └── LinkFailed            4  Toxiproxy did not do what it was told
+    ├── LinkFailed            4  Toxiproxy did not do what it was told
+    └── CollectionFailed      4  a node's metrics could not be had; `reason` says why in a word
 
 Each message is one sentence or two: what happened, with which value, what to do.
 """
@@ -59,4 +60,8 @@ class NotReady(SuiteError):
 
 
 class LinkFailed(SuiteError):
+    pass
+
+
+class CollectionFailed(SuiteError):
     pass
