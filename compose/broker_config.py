@@ -28,6 +28,7 @@ class Ports:
     controller: int
     jmx: int
     agent: int
+    jolokia: int
 
 
 @dataclass(frozen=True, slots=True)

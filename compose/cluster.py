@@ -380,6 +380,12 @@ class Cluster:
         self._known(node)
         return f"http://127.0.0.1:{self._plan.ports[node].agent}/metrics"
 
+    def jolokia_url(self, node: int) -> str:
+        if not self.spec.jolokia:
+            raise UsageError("this cluster has no Jolokia: start it with jolokia=True (--jolokia).")
+        self._known(node)
+        return f"http://127.0.0.1:{self._plan.ports[node].jolokia}/jolokia/"
+
     def facts(self) -> dict[str, Any]:
         """What `up` prints and `status` reads again."""
         address = self.address
@@ -392,6 +398,7 @@ class Cluster:
             "direct": self.direct_address.bootstrap,
             "jmx": {str(node): self.jmx(node) for node in self.nodes},
             "agent": {str(node): self.agent_url(node) for node in self.nodes} if self.spec.javaagent else {},
+            "jolokia": {str(node): self.jolokia_url(node) for node in self.nodes} if self.spec.jolokia else {},
             "toxiproxy": sorted({f"{host}:{port}" for host, port in self.links.servers.values()}),
             "client_properties": write_client_properties(self.folder / "client", address),
         }

@@ -54,6 +54,10 @@ class Containers:
             from compose.jars import javaagent_jar
 
             self._agent = javaagent_jar(self._say)
+        if spec.jolokia:
+            from compose.jars import jolokia_jar
+
+            self._jolokia = jolokia_jar(self._say)
 
     def prepare_version(self, kafka: str) -> None:
         kafka_image(kafka, self._say)
@@ -110,10 +114,14 @@ class Containers:
             plan.ports,
             heap=plan.heap,
             agent_jar=f"{HOME}/agent.jar" if plan.javaagent else None,
+            jolokia_jar=f"{HOME}/jolokia.jar" if plan.jolokia else None,
+            options=plan.jvm_options,
         )
         files = dict(plan.files)
         if plan.javaagent:
             files["agent.jar"] = self._agent.read_bytes()
+        if plan.jolokia:
+            files["jolokia.jar"] = self._jolokia.read_bytes()
         if plan.node not in self._brokers:
             files |= {f"data/{name}": content for name, content in plan.storage.items()}
         broker = self._container(
@@ -178,7 +186,7 @@ class Containers:
         )
         pod.with_command(["-host", "0.0.0.0", "-port", str(API_PORT), "-config", "/toxiproxy.json"])
         pod.with_copy_into_container(config, "/toxiproxy.json", 0o644)
-        for port in (mine.client, mine.direct, mine.jmx, mine.agent):
+        for port in (mine.client, mine.direct, mine.jmx, mine.agent, mine.jolokia):
             pod.ports[f"{port}/tcp"] = ("127.0.0.1", port)
         api = mine.behind  # reserved for this node, and outside of the pod nobody uses it
         pod.ports[f"{API_PORT}/tcp"] = ("127.0.0.1", api)

@@ -34,9 +34,20 @@ def javaagent_jar(say: Say = lambda _: None) -> Path:
     return next(folder.glob("jmx_prometheus_javaagent-*.jar"))
 
 
+def jolokia_jar(say: Say = lambda _: None) -> Path:
+    """Jolokia as a Java agent: JMX over HTTP."""
+    folder = cached(
+        "jolokia",
+        lambda into: _copy_dependencies("jolokia", into, say, "the Jolokia agent", {}),
+        mend="run `kafka-trial fetch --again`",
+    )
+    return next(folder.glob("jolokia-agent-jvm-*-javaagent.jar"))
+
+
 def forget_jars(version: str) -> None:
     forget(f"kafka/{version}")
     forget("javaagent")
+    forget("jolokia")
 
 
 def _copy_dependencies(profile: str, into: Path, say: Say, what: str, properties: dict[str, str]) -> None:

@@ -18,6 +18,7 @@ def broker_command(
     heap: str,
     archive: str | None = None,
     agent_jar: str | None = None,
+    jolokia_jar: str | None = None,
     options: Sequence[str] = (),
 ) -> list[str]:
     """`archive` is an AppCDS archive; it only counts when the class path is spelled out just as when it was made."""
@@ -29,6 +30,7 @@ def broker_command(
         *([f"-XX:SharedArchiveFile={archive}", "-Xshare:auto", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive else []),
         *_jmx(place.local_host, ports.jmx),
         *([f"-javaagent:{agent_jar}={place.local_host}:{ports.agent}:{place.home}/agent.yaml"] if agent_jar else []),
+        *([f"-javaagent:{jolokia_jar}={_jolokia(place.local_host, ports.jolokia)}"] if jolokia_jar else []),
         "-Djava.awt.headless=true",
         "-Djava.net.preferIPv4Stack=true",
         f"-Djdk.net.hosts.file={place.home}/hosts",
@@ -40,6 +42,12 @@ def broker_command(
         MAIN,
         f"{place.home}/server.properties",
     ]
+
+
+def _jolokia(host: str, port: int) -> str:
+    """Quiet, and without the multicast by which it would tell the whole network of itself."""
+    quiet = "logHandlerClass=org.jolokia.server.core.service.api.LogHandler$Quiet"
+    return f"host={host},port={port},discoveryEnabled=false,{quiet}"
 
 
 def _jmx(host: str, port: int) -> list[str]:

@@ -53,4 +53,6 @@ class ClusterPlan:
             storage=node_storage(self.template, self.cluster_id, node, self.spec.controller_ids),
             heap=self.spec.heap,
             javaagent=self.spec.javaagent,
+            jolokia=self.spec.jolokia,
+            jvm_options=self.spec.jvm_options,
         )

@@ -40,7 +40,7 @@ class PortReservations:
     def for_node(self, client: int | None) -> Ports:
         return Ports(
             client=self.free() if client is None else self.exactly(client),
-            **{name: self.free() for name in ("behind", "direct", "replication", "controller", "jmx", "agent")},
+            **{name: self.free() for name in ("behind", "direct", "replication", "controller", "jmx", "agent", "jolokia")},
         )
 
     def release(self) -> None:

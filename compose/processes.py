@@ -14,7 +14,7 @@ from pathlib import Path
 
 from compose.broker_config import Place, Ports, peer_address
 from compose.cds import find_archive
-from compose.jars import javaagent_jar, kafka_jars
+from compose.jars import javaagent_jar, jolokia_jar, kafka_jars
 from compose.jvm import broker_command
 from compose.links import CLIENT, Link
 from compose.ports import TOXIPROXY
@@ -44,6 +44,8 @@ class Processes:
         self._toxiproxy = toxiproxy_binary(self._say)
         if spec.javaagent:
             javaagent_jar(self._say)
+        if spec.jolokia:
+            jolokia_jar(self._say)
 
     def prepare_version(self, kafka: str) -> None:
         kafka_jars(kafka, self._say)
@@ -106,7 +108,8 @@ class Processes:
             heap=plan.heap,
             archive=str(archive) if archive else None,
             agent_jar=str(javaagent_jar()) if plan.javaagent else None,
-            options=self._jvm_options.get(plan.node, ()),
+            jolokia_jar=str(jolokia_jar()) if plan.jolokia else None,
+            options=(*plan.jvm_options, *self._jvm_options.get(plan.node, ())),
         )
         self._spawn(plan.node, command)
 

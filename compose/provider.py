@@ -1,6 +1,6 @@
 """What a provider of nodes must be able to do. There are two, and everything above this line treats them alike."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,6 +23,8 @@ class NodePlan:
     storage: Mapping[str, bytes]  # the formatted log directory, written at the first start only
     heap: str
     javaagent: bool
+    jolokia: bool
+    jvm_options: Sequence[str]
 
 
 class Provider(Protocol):

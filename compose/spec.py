@@ -44,6 +44,8 @@ class ClusterSpec:
     metadata_version: str | None = None  # format as an older release would, e.g. "3.9-IV0"
     features: Mapping[str, int] = field(default_factory=dict)  # e.g. {"transaction.version": 1}
     javaagent: bool = False  # load jmx_prometheus_javaagent in every node
+    jolokia: bool = False  # load Jolokia's agent in every node
+    jvm_options: tuple[str, ...] = ()  # on every node's command line, after ours
     heap: str = "400m"
     port: int | None = None  # clients find broker n at port + n - 1; None: free ports
 

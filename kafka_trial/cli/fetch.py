@@ -6,7 +6,7 @@ import typer
 
 from compose.cache import cache_root, forget
 from compose.cds import archive_entry
-from compose.jars import forget_jars, javaagent_jar, kafka_jars
+from compose.jars import forget_jars, javaagent_jar, jolokia_jar, kafka_jars
 from compose.providers import choose_provider
 from compose.spec import DEFAULT_KAFKA, ClusterSpec
 from compose.toolchain import find_java, processes_possible
@@ -38,6 +38,7 @@ def fetch(
         choose_provider(provider, say).prepare(spec)
         if provider != "containers" and processes_possible():
             javaagent_jar(say)
+            jolokia_jar(say)
             ensure_archive(kafka, say)
     if not quiet:
         out.print(f"Kafka {kafka} is ready in {cache_root()}")

@@ -25,6 +25,7 @@ def up(
         list[str] | None, typer.Option("--config", metavar="KEY=VALUE", help="Broker configuration; may be repeated.")
     ] = None,
     javaagent: Annotated[bool, typer.Option("--javaagent", help="Load Prometheus' JMX exporter in every node.")] = False,
+    jolokia: Annotated[bool, typer.Option("--jolokia", help="Load Jolokia's agent in every node.")] = False,
     port: Annotated[
         int | None, typer.Option("--port", help="Clients find broker 1 here, broker 2 one higher; left out, free ports.")
     ] = None,
@@ -38,6 +39,7 @@ def up(
         "security": security,
         "config": _pairs(config or []),
         "javaagent": javaagent,
+        "jolokia": jolokia,
         "port": port,
     }
     with progress() as say:
@@ -62,6 +64,7 @@ def _show(facts: dict[str, Any], detached: bool) -> None:
         ("bootstrap", facts["bootstrap"]),
         *((f"JMX {node}", f"service:jmx:rmi:///jndi/rmi://{where}/jmxrmi") for node, where in facts["jmx"].items()),
         *((f"agent {node}", where) for node, where in facts["agent"].items()),
+        *((f"Jolokia {node}", where) for node, where in facts["jolokia"].items()),
         ("toxiproxy", ", ".join(f"http://{server}" for server in facts["toxiproxy"])),
         ("kcat", f"kcat -F {facts['client_properties']['librdkafka']} -L"),
         (

@@ -8,7 +8,7 @@ PLACE = Place("/home/one", node_host="127.77.1.1", local_host="127.0.0.1")
 
 
 def ports(base: int) -> Ports:
-    return Ports(*range(base, base + 7))
+    return Ports(*range(base, base + 8))
 
 
 def settings(node: int = 1, **wishes) -> dict[str, str]:
