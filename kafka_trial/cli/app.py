@@ -8,13 +8,17 @@ from typing import Annotated
 import typer
 
 import kafka_trial
-from kafka_trial.cli import check, demo, doctor, down, fetch, run, runs, shrink, status, up
+from kafka_trial.cli import catalogue, check, demo, doctor, down, exporter, fetch, probe, run, runs, shrink, status, up
 from kafka_trial.cli.screen import complain
 from kernel.errors import MissingTool, SuiteError
 
 EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 inconclusive, 4 our own failure."
 
-EXTRAS = ("jinja2", "numpy", "pyarrow")  # what an install without extras lacks
+# What an install without extras lacks, and which extra has it.
+EXTRAS = {
+    **dict.fromkeys(("jinja2", "numpy", "pyarrow"), "trials"),
+    **dict.fromkeys(("jmxquery", "prometheus_client", "pydantic", "starlette", "uvicorn"), "exporter"),
+}
 
 app = typer.Typer(
     help="A real Kafka cluster in three seconds, broken on purpose, with a verdict you can trust.",
@@ -24,9 +28,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, run, check, shrink, up, status, down, doctor, fetch):
+for module in (demo, run, check, shrink, up, status, down, exporter, probe, doctor, fetch):
     app.command(help=module.__doc__)(getattr(module, module.__name__.rpartition(".")[2]))
 app.add_typer(runs.runs, name="runs")
+app.add_typer(catalogue.catalogue, name="catalogue")
 
 
 def _show_version(wanted: bool) -> None:
@@ -54,7 +59,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-        complain(f"{error.name} is not installed: trials need it. Install it with pip install 'kafka-trial[trials]'.")
+        extra = EXTRAS[error.name]
+        who = "trials need" if extra == "trials" else "exporter and probe need"
+        complain(f"{error.name} is not installed: {who} it. Install it with pip install 'kafka-trial[{extra}]'.")
         sys.exit(MissingTool.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

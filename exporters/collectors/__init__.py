@@ -1,0 +1,1 @@
+"""Ways to read a node's beans, all with the same answer: jmxquery, Jolokia, the Java agent."""

@@ -1,0 +1,35 @@
+"""Export Kafka's metrics for Prometheus: nodes are asked in the background, and a scrape never waits for them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kafka_trial.cli.screen import err
+
+EXAMPLE = "docs/exporter.md shows a file to start from."
+
+
+def exporter(
+    config: Annotated[Path, typer.Option("--config", help=f"A TOML file: what to listen on, which clusters. {EXAMPLE}")],
+    check: Annotated[bool, typer.Option("--check", help="Read the file, say whether it is right, and end.")] = False,
+) -> None:
+    from exporters.exposition import CONTENT_TYPES, Format, wanted_format
+    from kafka_trial.daemon.config_file import load
+    from kafka_trial.daemon.exporter_building import exporter_of
+    from kafka_trial.daemon.exporter_config import ExporterConfig
+    from kafka_trial.daemon.serving import log_to_stderr, serve, site
+
+    wanted = load(config, ExporterConfig)
+    if check:
+        nodes = sum(len(cluster.nodes) for cluster in wanted.clusters)
+        err.print(f"{config} is right: {len(wanted.clusters)} clusters, {nodes} nodes.", markup=False)
+        return
+    log_to_stderr()
+    with exporter_of(wanted) as running:
+
+        def metrics(accept: str) -> tuple[str, bytes]:
+            form: Format = wanted_format(accept)
+            return CONTENT_TYPES[form], running.metrics(form)
+
+        serve(site(wanted, metrics, lambda: running.ready), lambda words: err.print(words, markup=False))

@@ -1,0 +1,39 @@
+"""Send records to every broker, read them back, and tell Prometheus what a client gets: latency, loss, availability."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kafka_trial.cli.screen import err
+
+EXAMPLE = "docs/probe.md shows a file to start from."
+
+
+def probe(
+    config: Annotated[Path, typer.Option("--config", help=f"A TOML file: which cluster, how often. {EXAMPLE}")],
+    check: Annotated[bool, typer.Option("--check", help="Read the file, say whether it is right, and end.")] = False,
+) -> None:
+    import time
+
+    from exporters.exposition import CONTENT_TYPES, end, join, render, wanted_format
+    from exporters.probe.figures import families
+    from exporters.probe.probe import Probe
+    from kafka_trial.daemon.config_file import address_of, load
+    from kafka_trial.daemon.probe_config import ProbeConfig
+    from kafka_trial.daemon.serving import log_to_stderr, serve, site
+
+    wanted = load(config, ProbeConfig)
+    address = address_of(wanted.kafka)
+    if check:
+        err.print(f"{config} is right: topic {wanted.topic} on {wanted.kafka.bootstrap}.", markup=False)
+        return
+    log_to_stderr()
+    with Probe(address, wanted.plan, dict(wanted.kafka.settings)) as running:
+
+        def metrics(accept: str) -> tuple[str, bytes]:
+            form = wanted_format(accept)
+            text = join([render(families(running.seen, time.monotonic()), {})], form) + end(form)
+            return CONTENT_TYPES[form], text
+
+        serve(site(wanted, metrics, lambda: running.ready), lambda words: err.print(words, markup=False))

@@ -1,0 +1,92 @@
+"""A daemon's TOML file as checked values, or one sentence that names the file, the key and what is wrong with it."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kernel.cluster import ClusterAddress
+from kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+    from kafka_trial.daemon.tables import Kafka, Login
+
+    M = TypeVar("M", bound=BaseModel)
+
+RELATIVE = ("_file",)  # keys whose values are paths, seen from the folder of the configuration file
+
+
+def load(file: Path, model: "type[M]") -> "M":
+    from pydantic import ValidationError
+
+    try:
+        told = tomllib.loads(file.read_text())
+    except FileNotFoundError:
+        raise UsageError(f"there is no configuration file {file}.") from None
+    except (OSError, UnicodeDecodeError) as trouble:
+        raise UsageError(f"{file} cannot be read: {getattr(trouble, 'strerror', None) or 'it is not text'}.") from None
+    except tomllib.TOMLDecodeError as trouble:
+        raise UsageError(f"{file} is not TOML: {trouble}.") from None
+    try:
+        return model.model_validate(_seen_from(file.parent, told))
+    except ValidationError as trouble:
+        raise UsageError(f"{file}: {_first(trouble, told)}.") from None
+
+
+def user_and_password(login: "Login | None") -> tuple[str, str]:
+    return (login.username, _secret(login.password_file, login.password_env)) if login else ("", "")
+
+
+def address_of(kafka: "Kafka") -> ClusterAddress:
+    username, password = user_and_password(kafka.login)
+    files = {"ca_file": kafka.ca_file, "certificate_file": kafka.cert_file, "key_file": kafka.key_file}
+    return ClusterAddress(
+        kafka.bootstrap,
+        kafka.protocol,
+        **{name: str(file) if file else None for name, file in files.items()},
+        sasl_mechanism=kafka.sasl_mechanism,
+        username=username or None,
+        password=password or None,
+    )
+
+
+def _secret(file: Path | None, variable: str | None) -> str:
+    """A password, without the end of its line."""
+    if file is not None:
+        try:
+            return file.read_text().rstrip("\n")
+        except OSError as trouble:
+            raise UsageError(f"the password file {file} cannot be read: {trouble.strerror}.") from None
+    found = os.environ.get(variable or "")
+    if found is None:
+        raise UsageError(f"the environment variable {variable}, which should hold a password, is not set.")
+    return found
+
+
+def _seen_from(folder: Path, told: Any) -> Any:
+    if isinstance(told, list):
+        return [_seen_from(folder, entry) for entry in told]
+    if not isinstance(told, dict):
+        return told
+    return {
+        key: str(folder / value) if key.endswith(RELATIVE) and isinstance(value, str) else _seen_from(folder, value)
+        for key, value in told.items()
+    }
+
+
+def _first(trouble: "ValidationError", told: dict[str, Any]) -> str:
+    """The first of all mistakes: mended one by one, each gets its own sentence."""
+    error = trouble.errors(include_url=False)[0]
+    where = ".".join(f"[{part}]" if isinstance(part, int) else str(part) for part in error["loc"]).replace(".[", "[")
+    if error["type"] == "extra_forbidden":
+        return f"the key {where} is not known"
+    if error["type"] == "missing":
+        return f"{where} is missing"
+    said = error["msg"].removeprefix("Value error, ")
+    if not where:
+        return said
+    given = error.get("input")
+    shown = f" = {given!r}" if isinstance(given, (str, int, float, bool)) else ""
+    return f"{where}{shown}: {said[0].lower()}{said[1:]}"

@@ -1,0 +1,134 @@
+"""The HTTP side of a daemon: metrics and two probes; on loopback unless told otherwise, with TLS and a login if wanted."""
+
+import base64
+import hmac
+import logging
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kafka_trial.daemon.config_file import user_and_password
+from kernel.errors import UsageError
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from kafka_trial.daemon.tables import Daemon, ServerTls
+
+Metrics = Callable[[str], tuple[str, bytes]]  # what the asker accepts → content type, text
+OURS = 128 + 15  # how an end by SIGTERM arrives here
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    listen: str
+    metrics: Metrics
+    ready: Callable[[], bool]
+    tls: ssl.SSLContext | None = None
+    username: str = ""
+    password: str = field(default="", repr=False)
+
+
+def site(config: "Daemon", metrics: Metrics, ready: Callable[[], bool]) -> Site:
+    """Everything that may be wrong with it is found here, before anything runs."""
+    username, password = user_and_password(config.login)
+    return Site(config.listen, metrics, ready, _tls(config.tls) if config.tls else None, username, password)
+
+
+def serve(site: Site, say: Callable[[str], None]) -> None:
+    """Until SIGTERM or Ctrl-C, both of which end it well."""
+    import uvicorn
+
+    listening = bound(site.listen)
+    config = uvicorn.Config(
+        application(site),
+        log_level="warning",
+        access_log=False,
+        lifespan="off",
+        timeout_graceful_shutdown=3,
+        server_header=False,
+    )
+    config.load()
+    config.ssl = site.tls
+    host, port = listening.getsockname()[:2]
+    say(f"listening on {'https' if site.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}/metrics")
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as ended:
+        if ended.code != OURS:
+            raise
+    finally:
+        listening.close()
+
+
+def bound(listen: str) -> socket.socket:
+    host, _, port = listen.rpartition(":")
+    host = host.strip("[]")
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, int(port)), family=family)
+    except (OSError, OverflowError) as trouble:
+        why = getattr(trouble, "strerror", None) or str(trouble)
+        raise UsageError(f"listen = {listen!r} cannot be had: {why}.") from None
+
+
+def application(site: Site) -> "Starlette":
+    from starlette.applications import Starlette
+    from starlette.responses import PlainTextResponse, Response
+    from starlette.routing import Route
+
+    async def metrics(request: "Request") -> "Response":
+        kind, text = site.metrics(request.headers.get("accept", ""))
+        return Response(text, media_type=kind)
+
+    async def healthy(_: "Request") -> "Response":
+        return PlainTextResponse("healthy\n")
+
+    async def ready(_: "Request") -> "Response":
+        return PlainTextResponse("ready\n") if site.ready() else PlainTextResponse("not ready\n", status_code=503)
+
+    return Starlette(
+        routes=[
+            Route("/metrics", _guarded(metrics, site)),
+            Route("/-/healthy", healthy),
+            Route("/-/ready", ready),
+        ]
+    )
+
+
+def _guarded(page: "Callable[[Request], Awaitable[Response]]", site: Site) -> "Callable[[Request], Awaitable[Response]]":
+    from starlette.responses import PlainTextResponse
+
+    if not site.username:
+        return page
+    wanted = "Basic " + base64.b64encode(f"{site.username}:{site.password}".encode()).decode()
+
+    async def asked(request: "Request") -> "Response":
+        if hmac.compare_digest(request.headers.get("authorization", "").encode(), wanted.encode()):
+            return await page(request)
+        return PlainTextResponse(
+            "a user name and password are needed\n", 401, {"WWW-Authenticate": 'Basic realm="kafka-trial"'}
+        )
+
+    return asked
+
+
+def _tls(files: "ServerTls") -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(files.cert_file, files.key_file, password=lambda: "")  # never ask a terminal
+    except (OSError, ssl.SSLError) as trouble:
+        why = getattr(trouble, "reason", None) or trouble.strerror or "not a certificate and its key"
+        raise UsageError(f"cert_file {files.cert_file} with key_file {files.key_file} cannot be used: {why}.") from None
+    return context
+
+
+def log_to_stderr() -> None:
+    """A daemon's log: one line for each thing that happened, on stderr."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
