@@ -46,7 +46,7 @@ def broker_command(
 
 def _jolokia(host: str, port: int) -> str:
     """Quiet, and without the multicast by which it would tell the whole network of itself."""
-    quiet = "logHandlerClass=org.jolokia.server.core.service.api.LogHandler$Quiet"
+    quiet = "logHandlerClass=org.jolokia.server.core.service.impl.QuietLogHandler"
     return f"host={host},port={port},discoveryEnabled=false,{quiet}"
 
 

@@ -4,7 +4,7 @@ from kernel.metric_tables.rows import counter, gauge
 from kernel.metrics import Scope
 
 _MANAGER = "kafka.server:type=ReplicaManager,name="
-_FETCHER = "kafka.server:type=ReplicaFetcherManager,clientId={clientId},name="
+_FETCHER = "kafka.server:type=ReplicaFetcherManager,name={},clientId={{clientId}}"
 
 ROWS = (
     gauge(
@@ -35,14 +35,14 @@ ROWS = (
         _MANAGER + "PartitionsWithLateTransactionsCount",
         "Partitions with a transaction open for longer than it may be: a hanging transaction.",
     ),
-    gauge(_FETCHER + "MaxLag", "The furthest any follower on this broker is behind its leader, in records."),
+    gauge(_FETCHER.format("MaxLag"), "The furthest any follower on this broker is behind its leader, in records."),
     gauge(
-        _FETCHER + "FailedPartitionsCount",
+        _FETCHER.format("FailedPartitionsCount"),
         "Partitions this broker no longer fetches because fetching failed.",
         note="Does not heal by itself.",
     ),
-    gauge(_FETCHER + "DeadThreadCount", "Replica fetcher threads that died."),
-    gauge(_FETCHER + "MinFetchRate", "Fetches per second of the slowest replica fetcher."),
+    gauge(_FETCHER.format("DeadThreadCount"), "Replica fetcher threads that died."),
+    gauge(_FETCHER.format("MinFetchRate"), "Fetches per second of the slowest replica fetcher."),
     gauge(
         "kafka.server:type=FetcherLagMetrics,name=ConsumerLag,clientId={clientId},topic={topic},partition={partition}",
         "How far this follower is behind its leader, in records.",
