@@ -5,10 +5,10 @@ from typing import Any
 from kernel.metric_tables.rows import counter, gauge
 from kernel.metrics import EVERY_ROLE, Metric, Scope
 
-_SOCKETS = "kafka.server:type=socket-server-metrics,listener={listener},networkProcessor={networkProcessor}"
+_SOCKETS = "kafka.server:type=socket-server-metrics,listener={listener},networkProcessor={network_processor}"
 _SOFTWARE = (
-    "kafka.server:type=socket-server-metrics,clientSoftwareName={clientSoftwareName},"
-    "clientSoftwareVersion={clientSoftwareVersion},listener={listener},networkProcessor={networkProcessor}"
+    "kafka.server:type=socket-server-metrics,clientSoftwareName={client_software_name},"
+    "clientSoftwareVersion={client_software_version},listener={listener},networkProcessor={network_processor}"
 )
 _NODE: dict[str, Any] = {"roles": EVERY_ROLE, "scope": Scope.NODE}
 _QUOTA: dict[str, Any] = {"appears": "once a quota applies to the client", "roles": EVERY_ROLE, "scope": Scope.NODE}
@@ -33,6 +33,7 @@ ROWS = (
         _SOFTWARE,
         "Connections by client library and its version.",
         "connections",
+        name="kafka_server_socketservermetrics_connections_by_software",  # the same ones, counted again
         appears="with the first client of its kind",
         everyday=False,
         **_NODE,

@@ -14,13 +14,12 @@ _COORDINATING: dict[str, Any] = {"appears": "with the first partition of the coo
 ROWS = (
     gauge(_GROUP, "How idle the group coordinator's threads are, 0 to 1.", "thread-idle-ratio-avg", unit="ratio", **_NEW),
     gauge(_GROUP, "Events waiting for the group coordinator.", "event-queue-size", **_NEW),
-    gauge(_GROUP, "Wait of the group coordinator's events, 99th percentile.", "event-queue-time-ms-p99", unit="ms", **_NEW),
-    gauge(_GROUP, "Wait of the group coordinator's events, the longest.", "event-queue-time-ms-max", unit="ms", **_NEW),
+    gauge(_GROUP, "Wait of the group coordinator's events, 99th percentile.", "event-queue-time-ms-p99", **_NEW),
+    gauge(_GROUP, "Wait of the group coordinator's events, the longest.", "event-queue-time-ms-max", **_NEW),
     gauge(
         _GROUP,
         "Work of the group coordinator on an event, 99th percentile.",
         "event-processing-time-ms-p99",
-        unit="ms",
         **_NEW,
     ),
     counter(_GROUP, "Rebalances of classic groups that were completed.", "group-completed-rebalance-count"),
@@ -78,7 +77,7 @@ ROWS = (
         since="4.1",
     ),
     counter(
-        "kafka.server:type=ShareGroupMetrics,name=RecordAcknowledgementsPerSec,ackType={ackType}",
+        "kafka.server:type=ShareGroupMetrics,name=RecordAcknowledgementsPerSec,ackType={ack_type}",
         "Records that members of share groups acknowledged, by what they said of them.",
         since="4.1",
     ),

@@ -14,7 +14,7 @@ _EACH: dict[str, Any] = {"scope": Scope.PARTITION, "everyday": False, "appears":
 
 ROWS = (
     gauge(_MANAGER + "OfflineLogDirectoryCount", "Log directories that failed.", star=True),
-    gauge(_MANAGER + "LogDirectoryOffline,logDirectory={logDirectory}", "1 for a log directory that failed, else 0."),
+    gauge(_MANAGER + "LogDirectoryOffline,logDirectory={log_directory}", "1 for a log directory that failed, else 0."),
     gauge(_MANAGER + "CordonedLogDirectoryCount", "Log directories that take no new partitions.", since="4.2"),
     summary(
         "kafka.log:type=LogFlushStats,name=LogFlushRateAndTimeMs",
@@ -33,10 +33,10 @@ ROWS = (
     ),
     gauge(_CLEANER + "max-compaction-delay-secs", "Longest time a record waited for compaction.", unit="seconds", least=0),
     gauge(_CLEANER + "max-buffer-utilization-percent", "How full the cleaner's buffer was, in per cent.", unit="percent"),
-    gauge(_CLEANING + "uncleanable-partitions-count,logDirectory={logDirectory}", "Partitions that the cleaner gave up."),
-    gauge(_CLEANING + "uncleanable-bytes,logDirectory={logDirectory}", "Bytes that the cleaner gave up.", unit="bytes"),
+    gauge(_CLEANING + "uncleanable-partitions-count,logDirectory={log_directory}", "Partitions that the cleaner gave up."),
+    gauge(_CLEANING + "uncleanable-bytes,logDirectory={log_directory}", "Bytes that the cleaner gave up.", unit="bytes"),
     gauge(_CLEANING + "max-dirty-percent", "How dirty the dirtiest log is, in per cent.", unit="percent"),
-    gauge(_CLEANING + "time-since-last-run-ms", "Time since the cleaner last ran.", unit="ms"),
+    gauge(_CLEANING + "time-since-last-run-ms", "Time since the cleaner last ran."),
     gauge(
         _LOG.format("Size"),
         "Size of a partition's log on this broker.",

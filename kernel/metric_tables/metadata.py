@@ -43,7 +43,11 @@ ROWS = (
     gauge(_RAFT, "Metadata records appended per second by the leader.", "append-records-rate", **_NODE),
     gauge(_RAFT, "Metadata records fetched per second.", "fetch-records-rate", **_NODE),
     gauge(_RAFT, "How idle the raft thread is, 0 to 1.", "poll-idle-ratio-avg", unit="ratio", **_NODE),
-    gauge(_BROKER, "How far this broker is behind the metadata log.", "last-applied-record-lag-ms", unit="ms"),
+    gauge(
+        _BROKER,
+        "How far this broker is behind the metadata log.",
+        "last-applied-record-lag-ms",
+    ),
     gauge(_BROKER, "Offset of the last metadata record this broker applied.", "last-applied-record-offset"),
     counter(_BROKER, "Errors of this broker while it read metadata.", "metadata-load-error-count"),
     counter(_BROKER, "Errors of this broker while it applied metadata.", "metadata-apply-error-count"),
@@ -59,7 +63,7 @@ ROWS = (
         _LOADER + "AvgIdleRatio", "How idle the thread is that applies metadata, 0 to 1.", unit="ratio", since="4.2", **_NODE
     ),
     gauge(
-        _LOADER + "FinalizedLevel,featureName={featureName}",
+        _LOADER + "FinalizedLevel,featureName={feature}",
         "Level at which a feature is finalised in the cluster.",
         since="4.2",
         **_NODE,

@@ -4,7 +4,7 @@ from kernel.metric_tables.rows import counter, gauge
 from kernel.metrics import Scope
 
 _MANAGER = "kafka.server:type=ReplicaManager,name="
-_FETCHER = "kafka.server:type=ReplicaFetcherManager,name={},clientId={{clientId}}"
+_FETCHER = "kafka.server:type=ReplicaFetcherManager,name={},clientId={{client_id}}"
 
 ROWS = (
     gauge(
@@ -44,7 +44,7 @@ ROWS = (
     gauge(_FETCHER.format("DeadThreadCount"), "Replica fetcher threads that died."),
     gauge(_FETCHER.format("MinFetchRate"), "Fetches per second of the slowest replica fetcher."),
     gauge(
-        "kafka.server:type=FetcherLagMetrics,name=ConsumerLag,clientId={clientId},topic={topic},partition={partition}",
+        "kafka.server:type=FetcherLagMetrics,name=ConsumerLag,clientId={client_id},topic={topic},partition={partition}",
         "How far this follower is behind its leader, in records.",
         scope=Scope.PARTITION,
         appears="when the broker follows a partition",

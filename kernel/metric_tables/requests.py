@@ -121,14 +121,14 @@ ROWS = (
         **_NODE,
     ),
     gauge(
-        "kafka.network:type=Processor,name=IdlePercent,networkProcessor={networkProcessor}",
+        "kafka.network:type=Processor,name=IdlePercent,networkProcessor={network_processor}",
         "How idle one network thread is, 0 to 1.",
         unit="ratio",
         everyday=False,
         **_NODE,
     ),
     gauge(
-        "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation={delayedOperation}",
+        "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation={delayed_operation}",
         "Requests that wait for something to happen; growing for Produce, the followers are slow.",
         **_NODE,
     ),

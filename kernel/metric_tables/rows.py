@@ -1,10 +1,12 @@
 """How a row is written down: its name follows from the bean, by the rule of the family that most dashboards ask for.
 
-Family A (jmx_exporter's own examples, Strimzi): domain, type and name in lower case, `PerSec` becomes `_total`.
+Family A (jmx_exporter's own examples, Strimzi): domain, type and name in lower case, `PerSec` becomes `_total`. Where a
+name would break Prometheus' own rules it gives way: `-ms` becomes seconds, and a gauge does not end in `_count`.
 Family B (Confluent, Grafana Cloud) keeps `persec` and has the running count under it; family C (Bitnami) ends every
 name in the attribute and puts `total` before names without a topic. Both can be emitted beside A.
 """
 
+import re
 from typing import Any
 
 from kernel.metrics import Kind, Metric
@@ -42,6 +44,8 @@ def own(name: str, kind: Kind, help: str, *labels: str, **more: Any) -> Metric: 
 
 def _row(kind: Kind, bean: str, help: str, attribute: str, **more: Any) -> Metric:  # noqa: A002
     name = more.pop("name", None) or family_a(bean, attribute, kind)
+    if _in_milliseconds(_word(bean, attribute)):
+        more = {"unit": "seconds", "factor": 1e-3} | more
     aliases = {"confluent": family_b(bean, attribute, kind), "bitnami": family_c(bean, attribute, kind)}
     aliases = {family: alias for family, alias in aliases.items() if alias != name and kind is not Kind.SUMMARY}
     return Metric(name, kind, help, bean, attribute, **(aliases | more))
@@ -49,6 +53,12 @@ def _row(kind: Kind, bean: str, help: str, attribute: str, **more: Any) -> Metri
 
 def family_a(bean: str, attribute: str, kind: Kind) -> str:
     base, name = _parts(bean)
+    word = _word(bean, attribute)
+    if _in_milliseconds(word):
+        return _snake(f"{base}_{re.sub('-ms(?=-|$)', '', word)}_seconds")
+    if kind is Kind.GAUGE and word.endswith("-count"):
+        word = word.removesuffix("-count")
+        return _snake(f"{base}_{word}") + ("" if word.endswith("s") else "s")
     if attribute not in ("Value", "Count"):
         return _snake(f"{base}_{name}_{attribute}" if name else f"{base}_{attribute}") + _total(kind, attribute)
     if name.endswith("PerSec"):
@@ -81,6 +91,15 @@ def family_c(bean: str, attribute: str, kind: Kind) -> str:
         "kafka.server:type=BrokerTopicMetrics",
     )
     return _snake(f"{base}_{name}_{attribute}") if bean.startswith(served) else ""
+
+
+def _word(bean: str, attribute: str) -> str:
+    """The last part of the name, as Kafka writes it."""
+    return _parts(bean)[1] if attribute in ("Value", "Count") else attribute
+
+
+def _in_milliseconds(word: str) -> bool:
+    return "-ms-" in word or word.endswith("-ms")
 
 
 def _parts(bean: str) -> tuple[str, str]:

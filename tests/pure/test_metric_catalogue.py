@@ -1,5 +1,6 @@
 """The catalogue itself: every row says what a row must say, and no two rows get in each other's way."""
 
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -7,10 +8,13 @@ import pytest
 
 from exporters.agent_yaml import agent_yaml
 from exporters.catalogue_page import page
+from exporters.object_names import parse
 from exporters.selection import selected
+from exporters.translate import Translator
 from kernel.metric_tables import FROM_JMX, METRICS
 from kernel.metric_tables.rows import family_a, family_b, family_c
 from kernel.metrics import Kind, Metric, Scope, as_version
+from tests.pure.beans import NODES, recorded
 
 TOP = Path(__file__).parent.parent.parent
 
@@ -21,6 +25,9 @@ def test_every_row_is_whole(metric: Metric):
     assert metric.name == metric.name.lower()
     assert (metric.kind is Kind.COUNTER) == metric.name.endswith("_total"), "a counter, and nothing else, ends in _total"
     assert not metric.name.endswith(("_info", "_created", "_bucket", "_sum")), "Prometheus keeps these endings for itself"
+    assert not re.search("_ms(_|$)", metric.name), "Prometheus wants whole words for units"
+    assert metric.kind in (Kind.SUMMARY, Kind.HISTOGRAM) or not metric.name.endswith("_count")
+    assert all(re.fullmatch("[a-z][a-z_]*", label) for label in metric.label_names)
     assert metric.roles or not metric.bean
 
 
@@ -118,3 +125,12 @@ def test_the_agents_of_our_brokers_are_set_up_as_the_catalogue_says():
     written = (TOP / "compose" / "java" / "agent.yaml").read_text()
 
     assert written == agent_yaml(selected(FROM_JMX)), "run: kafka-trial catalogue agent-yaml > compose/java/agent.yaml"
+
+
+@pytest.mark.parametrize("node", NODES)
+def test_a_beans_keys_stand_in_the_order_in_which_kafka_registers_them(node: str):
+    """The agent's rules see the name as it was registered, and match nothing if the order is another."""
+    translator = Translator(FROM_JMX)
+    for reading in recorded(node):
+        for metric in (metric for metric, _ in translator.wanted(reading.bean) if not metric.native):
+            assert list(metric.keys) == [key for key, _ in parse(reading.bean).keys], reading.bean
