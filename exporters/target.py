@@ -97,6 +97,8 @@ class Target:
             )
 
     def _failed(self, reason: str, message: str, began: float) -> None:
+        if self._stop.is_set():
+            return  # it was we who ended it
         self._tell(message)
         errors = {**self.standing.errors, reason: self.standing.errors.get(reason, 0) + 1}
         gone = Standing(collections=self.standing.collections, dropped=self.standing.dropped)

@@ -8,7 +8,6 @@ used, and the process is run here: arguments through a pipe, a limit of its own,
 import json
 import math
 import os
-import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -73,17 +72,22 @@ class JmxQueryCollector:
         self._timeout = timeout
         self._java = java
         self._queries = query_text(asked)
+        self._running: subprocess.Popen[str] | None = None
+        self._closed = False
 
     def collect(self) -> list[Reading]:
         return rows(self._run())
 
     def close(self) -> None:
-        pass
+        """Also while another thread collects: it does not have to wait for a node that hangs."""
+        self._closed = True
+        if process := self._running:
+            process.kill()
 
     def _run(self) -> str:
         reader, writer = os.pipe()
         try:
-            process = subprocess.Popen(
+            process = self._running = subprocess.Popen(
                 [self._java, f"@/dev/fd/{reader}"],  # the launcher reads its arguments there: none is on the command line
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
@@ -97,16 +101,21 @@ class JmxQueryCollector:
             raise MissingTool(f"{self._java} is not on the PATH: jmxquery needs a Java runtime, 11 or newer.") from None
         finally:
             os.close(reader)
-        with os.fdopen(writer, "w") as arguments:
-            arguments.write(self._arguments())
         try:
+            with os.fdopen(writer, "w") as arguments:
+                arguments.write(self._arguments())
             out, said = process.communicate(timeout=self._timeout)
+        except BrokenPipeError:
+            raise CollectionFailed(f"{self._java} ended before it was asked anything.", reason="error") from None
         except subprocess.TimeoutExpired:
             raise CollectionFailed(
                 f"{self._address} took the call and did not answer within {self._timeout:g} s.", reason="timeout"
             ) from None
         finally:
             _end(process)
+            self._running = None
+        if self._closed:
+            raise CollectionFailed(f"{self._address} was not asked to the end: the exporter is closing.", reason="closed")
         if process.returncode:
             raise self._failure(said + out)
         return out
@@ -177,5 +186,5 @@ def _quoted(word: str) -> str:
 
 def _end(process: "subprocess.Popen[str]") -> None:
     if process.poll() is None:
-        process.send_signal(signal.SIGKILL)  # it holds nothing but a connection
+        process.kill()  # it holds nothing but a connection
         process.communicate()

@@ -18,15 +18,25 @@ _AREAS: dict[str, Any] = {"heap": "HeapMemoryUsage", "nonheap": "NonHeapMemoryUs
 def _memory(part: str, help: str, **more: object) -> tuple[Metric, ...]:  # noqa: A002
     name = f"jvm_memory_{part}_bytes"
     return tuple(
-        gauge(_MEMORY, help, f"{usage}.{part}", name=name, fixed={"area": area}, unit="bytes", native=True, **(_JVM | more))
+        gauge(
+            _MEMORY,
+            help,
+            f"{usage}.{part}",
+            name=name,
+            fixed={"area": area},
+            unit="bytes",
+            native=True,
+            star=area == "heap",
+            **(_JVM | more),
+        )
         for area, usage in _AREAS.items()
     )
 
 
 ROWS = (
-    *_memory("used", "Memory the JVM uses.", star=True),
-    *_memory("committed", "Memory the JVM has from the operating system.", star=True),
-    *_memory("max", "Memory the JVM may have.", star=True, sentinels=(-1.0,)),
+    *_memory("used", "Memory the JVM uses."),
+    *_memory("committed", "Memory the JVM has from the operating system."),
+    *_memory("max", "Memory the JVM may have; none is told where there is no limit.", sentinels=(-1.0,)),
     summary(
         "java.lang:type=GarbageCollector,name={gc}",
         "Garbage collections and the time they took.",

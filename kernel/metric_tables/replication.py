@@ -23,7 +23,13 @@ ROWS = (
         "Partitions led by this broker that would refuse acks=all writes if they lost one more in-sync replica.",
         star=True,
     ),
-    counter(_MANAGER + "IsrShrinksPerSec", "Times a replica was taken out of the ISR by this leader.", star=True),
+    counter(
+        _MANAGER + "IsrShrinksPerSec",
+        "Times a replica was taken out of the ISR by this leader.",
+        star=True,
+        note="Kafka misses some: a change that the leader reads from the metadata log before the controller's answer comes, "
+        "and every change that the controller makes by itself, as when it fences a broker.",
+    ),
     counter(_MANAGER + "IsrExpandsPerSec", "Times a replica was taken back into the ISR by this leader.", star=True),
     counter(_MANAGER + "FailedIsrUpdatesPerSec", "Changes of an ISR that the controller did not accept.", star=True),
     gauge(_MANAGER + "PartitionCount", "Partitions of which this broker has a replica."),
