@@ -10,11 +10,14 @@ from kernel.metrics import Metric
 @dataclass(frozen=True, slots=True)
 class Ask:
     pattern: str  # an object name; `*` for a value that varies
-    attributes: tuple[str, ...]
+    attributes: tuple[str, ...]  # none: all that there are
 
     @property
     def is_pattern(self) -> bool:
         return "*" in self.pattern
+
+
+EVERYTHING = (Ask("kafka.*:*", ()), Ask("java.lang:*", ()), Ask("java.nio:*", ()))
 
 
 def asks(metrics: Iterable[Metric]) -> list[Ask]:

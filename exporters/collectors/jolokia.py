@@ -22,7 +22,9 @@ class JolokiaCollector:
         self._address, self._session, self._timeout = address, session, timeout
         self._asked = asked
         self._bulk = [
-            {"type": "read", "mbean": one.pattern, "attribute": list(one.attributes), "config": CONFIG} for one in asked
+            {"type": "read", "mbean": one.pattern, "config": CONFIG}
+            | ({"attribute": list(one.attributes)} if one.attributes else {})  # or all of them
+            for one in asked
         ]
 
     def collect(self) -> list[Reading]:

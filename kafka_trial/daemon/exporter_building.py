@@ -2,12 +2,12 @@
 
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from exporters.collectors.agent import AgentCollector
-from exporters.collectors.asks import asks
+from exporters.collectors.asks import Ask, asks
 from exporters.collectors.http import session
 from exporters.collectors.jmxquery import JmxLogin, JmxQueryCollector
 from exporters.collectors.jolokia import JolokiaCollector
@@ -33,27 +33,39 @@ def exporter_of(config: ExporterConfig) -> Iterator[Exporter]:
             yield exporter
 
 
+@contextmanager
+def collectors_of(cluster: Cluster, asked: Sequence[Ask]) -> Iterator[dict[str, Collector]]:
+    """For each node of a cluster, one that asks for this and no more. The agent's page holds what its rules let through,
+    so it cannot be asked."""
+    if cluster.collector == "agent":
+        raise UsageError(f"cluster {cluster.name} is read from its agents, which show no more than they were set up to.")
+    with tempfile.TemporaryDirectory(prefix="kafka-trial-") as folder:
+        login = _login(cluster, Path(folder))
+        yield {node: _collector(cluster, address, asked, (), login) for node, address in cluster.nodes.items()}
+
+
 def _targets(cluster: Cluster, config: ExporterConfig, folder: Path) -> Iterator[Target]:
     metrics = selected(FROM_JMX, partitions=cluster.partitions, details=cluster.details)
-    username, word = user_and_password(cluster.login)
-    jmx = _jmx_login(cluster, username, word, folder)
+    login = _login(cluster, folder)
     for node, address in cluster.nodes.items():
         shaper = Shaper(metrics, partitions=cluster.partitions, aliases=config.aliases, max_series=cluster.max_series)
         yield Target(
             {"cluster": cluster.name, "node": node},
-            _collector(cluster, address, metrics, jmx),
+            _collector(cluster, address, asks(metrics), metrics, login),
             shaper,
             interval=config.interval,
             host=_host(cluster, node),
         )
 
 
-def _collector(cluster: Cluster, address: str, metrics: tuple[Metric, ...], login: JmxLogin) -> Collector:
+def _collector(
+    cluster: Cluster, address: str, asked: Sequence[Ask], metrics: Sequence[Metric], login: JmxLogin
+) -> Collector:
     if cluster.collector == "jmxquery":
-        return JmxQueryCollector(address, asks(metrics), login=login, timeout=cluster.timeout)
+        return JmxQueryCollector(address, asked, login=login, timeout=cluster.timeout)
     http = session(username=login.username, password=login.password, ca_file=str(cluster.ca_file or ""))
     if cluster.collector == "jolokia":
-        return JolokiaCollector(address, asks(metrics), session=http, timeout=cluster.timeout)
+        return JolokiaCollector(address, asked, session=http, timeout=cluster.timeout)
     return AgentCollector(address, metrics, session=http, timeout=cluster.timeout)
 
 
@@ -63,7 +75,8 @@ def _host(cluster: Cluster, node: str) -> HostFigures | None:
     return HostFigures(on_this_host if cluster.host == "local" else in_container(cluster.containers[node], cluster.timeout))
 
 
-def _jmx_login(cluster: Cluster, username: str, word: str, folder: Path) -> JmxLogin:
+def _login(cluster: Cluster, folder: Path) -> JmxLogin:
+    username, word = user_and_password(cluster.login)
     if not cluster.ca_file:
         return JmxLogin(username, word)
     lock = secrets.token_urlsafe(16)
