@@ -3,6 +3,7 @@
 import base64
 import hmac
 import logging
+import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -55,9 +56,15 @@ def serve(site: Site, say: Callable[[str], None]) -> None:
     config.load()
     config.ssl = site.tls
     host, port = listening.getsockname()[:2]
-    say(f"listening on {'https' if site.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}/metrics")
+    words = f"listening on {'https' if site.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}/metrics"
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            say(words)  # not before: only now does a signal end it well
+
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        Server(config).run(sockets=[listening])
     except KeyboardInterrupt:
         pass
     except SystemExit as ended:
@@ -74,7 +81,8 @@ def bound(listen: str) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, int(port)), family=family)
     except (OSError, OverflowError) as trouble:
-        why = getattr(trouble, "strerror", None) or str(trouble)
+        number = getattr(trouble, "errno", None)
+        why = os.strerror(number) if number and number > 0 else getattr(trouble, "strerror", None) or str(trouble)
         raise UsageError(f"listen = {listen!r} cannot be had: {why}.") from None
 
 
