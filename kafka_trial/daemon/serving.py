@@ -3,7 +3,6 @@
 import base64
 import hmac
 import logging
-import os
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -81,8 +80,7 @@ def bound(listen: str) -> socket.socket:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, int(port)), family=family)
     except (OSError, OverflowError) as trouble:
-        number = getattr(trouble, "errno", None)
-        why = os.strerror(number) if number and number > 0 else getattr(trouble, "strerror", None) or str(trouble)
+        why = (getattr(trouble, "strerror", None) or str(trouble)).partition(" (while ")[0]
         raise UsageError(f"listen = {listen!r} cannot be had: {why}.") from None
 
 
