@@ -1,17 +1,21 @@
 """librdkafka's statistics as values with types. Pure.
 
-Times are microseconds of the last interval there, and seconds here; -1 means "not known" there, and None here. A field that
-an older librdkafka lacks is not known either.
+Times are microseconds of the last interval there, and seconds here; -1 means "not known" there, and is left out here. A
+field that an older librdkafka lacks is not known either; one that is no number is an error, told at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 # librdkafka's name → the quantile as Prometheus writes it.
 QUANTILES = {"p50": "0.5", "p75": "0.75", "p90": "0.9", "p95": "0.95", "p99": "0.99", "p99_99": "0.9999"}
-LOGICAL = {"GroupCoordinator": "coordinator", "TxnCoordinator": "transaction-coordinator"}
+LONGEST = "1"
+TRANSACTIONS = "TxnCoordinator"
+LOGICAL = {"GroupCoordinator": "coordinator", TRANSACTIONS: "transaction-coordinator"}
+UP = ("UP", "UPDATE")  # the second: up, and learning a new address meanwhile
 ACTIVE = "active"  # a partition that is fetched; of any other the figures are old
+BEGINNING = -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +34,12 @@ class BrokerStatistics:
     errors: int
     retries: int
     timeouts: int
+    connects: int  # attempts; 0 for a broker that the client has not needed yet
     disconnects: int
     latency: Window
     outbuf: Window
     internal: Window
     throttle: Window
-
-
-@dataclass(frozen=True, slots=True)
-class PartitionStatistics:
-    lag: int | None
-    fetched: int  # and not yet polled
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ class GroupStatistics:
 @dataclass(frozen=True, slots=True)
 class ProducerState:
     idempotence: str
-    transaction: str
+    transaction: str | None  # None: idempotent, without transactions
     epochs: int
 
 
@@ -66,56 +65,75 @@ class Statistics:
     queue_records: int
     queue_bytes: int
     queue_max_records: int
+    queue_max_bytes: int
     records_sent: int
     bytes_sent: int
     records_received: int
     bytes_received: int
+    fetch_queue: int
+    connected: int
     brokers: Mapping[str, BrokerStatistics]
-    partitions: Mapping[tuple[str, int], PartitionStatistics]
+    lags: Mapping[tuple[str, int], int]
     group: GroupStatistics | None
     producer: ProducerState | None
 
 
 def statistics(told: Mapping[str, Any]) -> Statistics:
     """Of the JSON that `stats_cb` is given, parsed."""
-    number = told.get
+    brokers = list(told.get("brokers", {}).values())
     return Statistics(
         client=str(told["name"]),
-        kind=str(told.get("type", "")),
-        queue_records=number("msg_cnt", 0),
-        queue_bytes=number("msg_size", 0),
-        queue_max_records=number("msg_max", 0),
-        records_sent=number("txmsgs", 0),
-        bytes_sent=number("txmsg_bytes", 0),
-        records_received=number("rxmsgs", 0),
-        bytes_received=number("rxmsg_bytes", 0),
-        brokers={name: _broker(broker) for broker in told.get("brokers", {}).values() if (name := _name(broker))},
-        partitions={
-            (topic, int(partition)): PartitionStatistics(_lag(figures), figures.get("fetchq_cnt", 0))
-            for topic, facts in told.get("topics", {}).items()
-            for partition, figures in facts.get("partitions", {}).items()
-            if int(partition) >= 0 and figures.get("fetch_state") == ACTIVE  # -1 holds what has no partition yet
-        },
+        kind=str(told["type"]),
+        queue_records=_int(told, "msg_cnt"),
+        queue_bytes=_int(told, "msg_size"),
+        queue_max_records=_int(told, "msg_max"),
+        queue_max_bytes=_int(told, "msg_size_max"),
+        records_sent=_int(told, "txmsgs"),
+        bytes_sent=_int(told, "txmsg_bytes"),
+        records_received=_int(told, "rxmsgs"),
+        bytes_received=_int(told, "rxmsg_bytes"),
+        # All partitions wait in one queue, and each of them tells its whole length.
+        fetch_queue=max((_int(figures, "fetchq_cnt") for _, figures in _fetched(told)), default=0),
+        connected=sum(_up(broker) for broker in brokers if broker.get("source") != "logical"),
+        brokers={name: _broker(broker) for broker in brokers if (name := _name(broker))},
+        lags={place: lag for place, figures in _fetched(told) if (lag := _lag(figures)) is not None},
         group=_group(told["cgrp"]) if told.get("cgrp") else None,
-        producer=_producer(told["eos"]) if told.get("eos") else None,
+        producer=_producer(told["eos"], TRANSACTIONS in told.get("brokers", {})) if told.get("eos") else None,
     )
+
+
+def _int(told: Mapping[str, Any], name: str, unknown: int = 0) -> int:
+    return int(told.get(name, unknown))
+
+
+def _fetched(told: Mapping[str, Any]) -> Iterator[tuple[tuple[str, int], Mapping[str, Any]]]:
+    for topic, facts in told.get("topics", {}).items():
+        for partition, figures in facts.get("partitions", {}).items():
+            if int(partition) >= 0 and figures.get("fetch_state") == ACTIVE:  # -1 holds what has no partition yet
+                yield (topic, int(partition)), figures
 
 
 def _name(broker: Mapping[str, Any]) -> str:
     """By its id; an address that is not known to be a broker yet has none and is left out."""
     if broker.get("source") == "logical":
-        return LOGICAL.get(str(broker.get("name", "")).partition("/")[0], "")
-    return str(broker["nodeid"]) if broker.get("nodeid", -1) >= 0 else ""
+        return LOGICAL.get(str(broker.get("name", "")), "")
+    number = _int(broker, "nodeid", -1)
+    return str(number) if number >= 0 else ""
+
+
+def _up(broker: Mapping[str, Any]) -> bool:
+    return broker.get("state") in UP
 
 
 def _broker(told: Mapping[str, Any]) -> BrokerStatistics:
     return BrokerStatistics(
-        up=told.get("state") == "UP",
-        requests=told.get("tx", 0),
-        errors=told.get("txerrs", 0),
-        retries=told.get("txretries", 0),
-        timeouts=told.get("req_timeouts", 0),
-        disconnects=told.get("disconnects", 0),
+        up=_up(told),
+        requests=_int(told, "tx"),
+        errors=_int(told, "txerrs"),
+        retries=_int(told, "txretries"),
+        timeouts=_int(told, "req_timeouts"),
+        connects=_int(told, "connects"),
+        disconnects=_int(told, "disconnects"),
         latency=_window(told.get("rtt", {})),
         outbuf=_window(told.get("outbuf_latency", {})),
         internal=_window(told.get("int_latency", {})),
@@ -124,33 +142,45 @@ def _broker(told: Mapping[str, Any]) -> BrokerStatistics:
 
 
 def _window(told: Mapping[str, Any], unit: float = 1e-6) -> Window:
-    count = told.get("cnt", 0)
-    quantiles = {label: told[name] * unit for name, label in QUANTILES.items() if name in told} if count else {}
-    return Window(count, told.get("sum", 0) * unit, quantiles)
+    """Count, sum and maximum are of all values. Quantiles are of those that fit librdkafka's histogram: requests of more
+    than half a second do not, and where all are slower, it tells quantiles of 0. So they count only if none was left out.
+    """
+    count, quantiles = _int(told, "cnt"), {}
+    if count and not _int(told, "outofrange"):
+        quantiles = {label: _int(told, name) * unit for name, label in QUANTILES.items() if name in told}
+    if count and "max" in told:
+        quantiles[LONGEST] = _int(told, "max") * unit
+    return Window(count, _int(told, "sum") * unit, quantiles)
 
 
 def _lag(told: Mapping[str, Any]) -> int | None:
-    """Behind what the application was handed; where offsets are not stored, behind what was committed."""
+    """Behind what the application was handed; where offsets are not stored, behind what was committed; where neither is
+    there yet and reading starts at the beginning, all of the partition.
+    """
     for name in ("consumer_lag_stored", "consumer_lag"):
-        if told.get(name, -1) >= 0:
-            return int(told[name])
-    return None
+        if (lag := _int(told, name, -1)) >= 0:
+            return lag
+    end = _int(told, "ls_offset", -1)  # of an isolation level that reads everything, this is the end of the log
+    taken, first = _int(told, "app_offset", -1), _int(told, "lo_offset", -1)
+    if taken >= 0:
+        return max(0, end - taken)
+    return end - first if _int(told, "query_offset", -1) == BEGINNING and 0 <= first <= end else None
 
 
 def _group(told: Mapping[str, Any]) -> GroupStatistics:
-    age = told.get("rebalance_age", -1)
+    age, count = _int(told, "rebalance_age", -1), _int(told, "rebalance_cnt")
     return GroupStatistics(
         state=str(told.get("state", "")),
         join_state=str(told.get("join_state", "")),
-        rebalances=told.get("rebalance_cnt", 0),
-        rebalance_age=age / 1000 if age >= 0 and told.get("rebalance_cnt", 0) else None,
-        assigned=told.get("assignment_size", 0),
+        rebalances=count,
+        rebalance_age=age / 1000 if age >= 0 and count else None,
+        assigned=_int(told, "assignment_size"),
     )
 
 
-def _producer(told: Mapping[str, Any]) -> ProducerState:
+def _producer(told: Mapping[str, Any], transactional: bool) -> ProducerState:
     return ProducerState(
         idempotence=str(told.get("idemp_state", "")),
-        transaction=str(told.get("txn_state", "")),
-        epochs=told.get("epoch_cnt", 0),
+        transaction=str(told.get("txn_state", "")) if transactional else None,
+        epochs=_int(told, "epoch_cnt"),
     )
