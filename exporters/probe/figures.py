@@ -33,11 +33,12 @@ def families(seen: Seen, now: float) -> list[Family]:
 
 
 def _figures(seen: Seen, now: float) -> Iterator[Figure]:
-    for partition, tally in seen.tallies.items():
-        where = {"broker": str(seen.homes.get(partition, "")), "partition": str(partition)}
-        yield from _of_partition(where, tally, now)
+    yield "up", {}, float(seen.up)
+    for partition, broker in sorted(seen.homes.items()):
+        yield from _of_partition(seen, partition, {"broker": str(broker), "partition": str(partition)}, now)
     for broker in sorted({*seen.brokers, *seen.homes.values()}):
-        yield "broker_available", {"broker": str(broker)}, float(_available(seen, broker, now))
+        if (available := _broker_available(seen, broker, now)) is not None:
+            yield "broker_available", {"broker": str(broker)}, float(available)
     for error, count in seen.commit_errors.items():
         yield "commit_errors_total", {"error": error}, count
     yield "partitions", {}, len(seen.homes)
@@ -47,7 +48,17 @@ def _figures(seen: Seen, now: float) -> Iterator[Figure]:
     yield "restarts_total", {}, seen.restarts
 
 
-def _of_partition(where: dict[str, str], tally: Tally, now: float) -> Iterator[Figure]:
+def _of_partition(seen: Seen, partition: int, where: dict[str, str], now: float) -> Iterator[Figure]:
+    tally = seen.tallies.get(partition)
+    if tally is not None:
+        yield from _counts(tally, where)
+    if (available := _partition_available(seen, partition, now)) is not None:
+        yield "partition_available", where, float(available)
+    if tally is not None and (share := tally.availability(now)) is not None:
+        yield "availability_ratio", where, share
+
+
+def _counts(tally: Tally, where: dict[str, str]) -> Iterator[Figure]:
     yield "sent_total", where, tally.sent
     yield "acknowledged_total", where, tally.acknowledged
     yield "received_total", where, tally.received
@@ -58,13 +69,24 @@ def _of_partition(where: dict[str, str], tally: Tally, now: float) -> Iterator[F
     yield "lost_total", where, tally.lost
     yield "duplicated_total", where, tally.duplicated
     yield "out_of_order_total", where, tally.out_of_order
-    available, share = tally.available(now), tally.availability(now)
-    if available is not None and share is not None:
-        yield "partition_available", where, float(available)
-        yield "availability_ratio", where, share
 
 
-def _available(seen: Seen, broker: int, now: float) -> bool:
-    """Its partition is led by it, and takes records. A partition that somebody else leads says nothing for its home."""
-    own = [partition for partition, at in seen.homes.items() if at == broker and seen.leaders.get(partition) == broker]
-    return any(seen.tallies[partition].available(now) for partition in own if partition in seen.tallies)
+def _partition_available(seen: Seen, partition: int, now: float) -> bool | None:
+    tally = seen.tallies.get(partition)
+    known = tally.available(now) if tally is not None else None
+    if known is None and seen.leaders.get(partition) is None:  # nothing was ever sent there, and nothing could be
+        return False
+    return known
+
+
+def _broker_available(seen: Seen, broker: int, now: float) -> bool | None:
+    """It leads a partition that is at home with it and takes records. What somebody else leads speaks against it; what was
+    not asked for yet says nothing."""
+    known = [
+        _partition_available(seen, partition, now) if seen.leaders.get(partition) == broker else False
+        for partition, at in seen.homes.items()
+        if at == broker
+    ]
+    if True in known:
+        return True
+    return False if False in known else None

@@ -13,7 +13,7 @@ from kernel.cluster import PartitionState
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What is to be done, in this order."""
+    """What is to be done."""
 
     create: Sequence[Sequence[int]] = field(default_factory=list)  # an assignment for each new partition
     reassign: Mapping[int, Sequence[int]] = field(default_factory=dict)
@@ -33,6 +33,7 @@ def moves(partitions: Collection[PartitionState], alive: Collection[int], gone: 
     ring = sorted(alive)
     if not ring:
         return Moves()
+    replication = min(replication, len(ring))
     homes: dict[int, int] = {}
     spare: list[PartitionState] = []
     for state in sorted(partitions, key=lambda state: state.partition):
@@ -49,7 +50,8 @@ def moves(partitions: Collection[PartitionState], alive: Collection[int], gone: 
             reassign[state.partition] = replicas(broker, ring, replication)
         homes.setdefault(broker, state.partition)
     for state in partitions:
-        if state.partition not in reassign and set(state.replicas) & set(gone):
+        short = home(state) in ring and len(state.replicas) < replication
+        if state.partition not in reassign and (short or set(state.replicas) & set(gone)):
             reassign[state.partition] = replicas(home(state), ring, replication)
     elect = [
         state.partition
@@ -59,7 +61,10 @@ def moves(partitions: Collection[PartitionState], alive: Collection[int], gone: 
         and home(state) in state.isr
         and home(state) in ring
     ]
-    return Moves([replicas(broker, ring, replication) for broker in homeless], reassign, elect)
+    if reassign:  # new ones must have as many replicas as the others, and how many that are is known when those have moved
+        return Moves(reassign=reassign, elect=elect)
+    copies = min((len(state.replicas) for state in partitions), default=replication)
+    return Moves(create=[replicas(broker, ring, copies) for broker in homeless], elect=elect)
 
 
 def replicas(first: int, ring: Sequence[int], replication: int) -> list[int]:

@@ -1,106 +1,96 @@
-"""Reads everything back, and commits as an application would.
+"""Reads everything back."""
 
-A partition is begun at its end, and nothing is sent to it before: the reader must not have missed what it is asked about.
-"""
-
+import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from exporters.histogram import Histogram
-from exporters.probe.seen import ProbePlan, Seen
-from exporters.probe.tallying import Tally
+from exporters.probe.seen import ProbePlan, Seen, Start
 
+log = logging.getLogger(__name__)
 POLL = 0.2
-COMMIT_EVERY = 1.0
-COMMIT_LOST_AFTER = 60.0  # librdkafka answers long before
 
 
 class Reader:
     def __init__(
         self,
-        config: dict[str, Any],
+        config: Mapping[str, Any],
         plan: ProbePlan,
         seen: Seen,
         instance: str,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._config, self._plan, self._seen, self._instance, self._clock = config, plan, seen, instance, clock
+        # A place that is not there any more is told: the log was cut, or the topic is another. The keeper knows which.
+        ours = {"group.id": plan.topic, "enable.auto.commit": False, "auto.offset.reset": "error", "log_level": 0}
+        self.config = {**config, **ours}
+        self._plan, self._seen, self._instance, self._clock = plan, seen, instance, clock
+        self._topic_id: str | None = None
+        self._begun: dict[int, Start] = {}  # partition
         self._at: dict[int, int] = {}  # partition → where to read on
-        self._commit_due = 0.0
-        self._committing: float | None = None  # since when
+        self._trouble: dict[int, str] = {}  # partition → what was said last
 
     def run(self, stop: threading.Event) -> None:
+        """Until another topic has taken the place of this one: librdkafka compares the leader epochs of the two, takes the
+        new one's for old news, and may not read on."""
         from confluent_kafka import Consumer, TopicPartition
 
-        ours = {"group.id": self._plan.topic, "enable.auto.commit": False, "auto.offset.reset": "earliest", "log_level": 0}
-        consumer = Consumer(self._config | ours | {"on_commit": self._committed})
+        consumer = Consumer(self.config)
+        if self._topic_id != self._seen.topic_id:
+            self._topic_id, self._begun, self._at = self._seen.topic_id, {}, {}
         # After a mishap it goes on where it was.
         consumer.assign([TopicPartition(self._plan.topic, partition, offset) for partition, offset in self._at.items()])
-        self._committing = None
         try:
-            while not stop.is_set():
-                self._begin_new(consumer)
+            while not stop.is_set() and self._follow(consumer):
                 message = consumer.poll(POLL)
                 if message is not None and message.error() is None:
                     self._take(message.partition(), message.offset(), message.value())
-                self._commit(consumer)
+                elif message is not None:
+                    self._wrong(message.partition(), message.error())
         finally:
             consumer.close()
 
-    def _begin_new(self, consumer: Any) -> None:
-        from confluent_kafka import KafkaException, TopicPartition
+    def _follow(self, consumer: Any) -> bool:
+        """Reads what the keeper has begun, and nothing else. Whether it is still the same topic."""
+        from confluent_kafka import TopicPartition
 
         with self._seen.lock:
-            new = sorted(self._seen.homes.keys() - self._at.keys())
-        for partition in new:
-            try:
-                _, end = consumer.get_watermark_offsets(TopicPartition(self._plan.topic, partition), timeout=2, cached=False)
-            except KafkaException:
-                return  # its leader does not answer: another time
-            consumer.incremental_assign([TopicPartition(self._plan.topic, partition, end)])
-            self._at[partition] = end
-            with self._seen.lock:
-                self._seen.tallies[partition] = Tally(self._plan.patience)
+            if self._seen.topic_id != self._topic_id:
+                return False
+            wanted = dict(self._seen.starts)
+        ended = [partition for partition, start in self._begun.items() if wanted.get(partition) is not start]
+        if ended:
+            consumer.incremental_unassign([TopicPartition(self._plan.topic, partition) for partition in ended])
+        for partition in ended:
+            del self._begun[partition], self._at[partition]
+        new = {partition: start for partition, start in wanted.items() if partition not in self._begun}
+        if new:
+            consumer.incremental_assign(
+                [TopicPartition(self._plan.topic, partition, start.offset) for partition, start in new.items()]
+            )
+        self._begun |= new
+        self._at |= {partition: start.offset for partition, start in new.items()}
+        return True
 
     def _take(self, partition: int, offset: int, value: bytes | None) -> None:
         instance, _, number = (value or b"").decode(errors="replace").partition(" ")
+        ours = instance == self._instance and number.isdecimal()  # others may probe the same topic
         self._at[partition] = offset + 1
+        self._trouble.pop(partition, None)
         with self._seen.lock:
-            tally = self._seen.tallies[partition]
-            if instance == self._instance and number.isdigit():  # others may probe the same topic
-                took = tally.read(int(number), offset, self._clock())
-                if took is not None:
-                    self._seen.roundtrips.setdefault(self._seen.homes.get(partition, -1), Histogram()).add(took)
-            tally.reach(offset + 1)
+            self._seen.positions[partition] = offset + 1
+            took = self._seen.tallies[partition].read(int(number) if ours else None, offset, self._clock())
+            if took is not None:
+                self._seen.roundtrips.setdefault(self._seen.served_by(partition), Histogram()).add(took)
 
-    def _commit(self, consumer: Any) -> None:
-        from confluent_kafka import KafkaException, TopicPartition
+    def _wrong(self, partition: int, error: Any) -> None:
+        from confluent_kafka import KafkaError
 
-        now = self._clock()
-        if self._committing is not None and now - self._committing > COMMIT_LOST_AFTER:
-            self._failed("_TIMED_OUT")
-        if now < self._commit_due or self._committing is not None or not self._at:
-            return
-        self._commit_due, self._committing = now + COMMIT_EVERY, now
-        where = [TopicPartition(self._plan.topic, partition, offset) for partition, offset in self._at.items()]
-        try:
-            consumer.commit(offsets=where, asynchronous=True)
-        except KafkaException as trouble:
-            self._failed(str(trouble.args[0].name()))
-
-    def _committed(self, error: Any, partitions: list[Any]) -> None:
-        wrong = error or next((where.error for where in partitions if where.error is not None), None)
-        if wrong is not None:
-            self._failed(str(wrong.name()))
-        elif self._committing is not None:
+        if error.code() in (KafkaError._AUTO_OFFSET_RESET, KafkaError._LOG_TRUNCATION, KafkaError.OFFSET_OUT_OF_RANGE):
             with self._seen.lock:
-                self._seen.commits.add(self._clock() - self._committing)
-            self._committing = None
-
-    def _failed(self, error: str) -> None:
-        self._committing = None
-        with self._seen.lock:
-            self._seen.commit_errors[error] += 1
+                self._seen.adrift.add(partition)
+        if self._trouble.get(partition) != error.name():
+            self._trouble[partition] = error.name()
+            log.warning("reading partition %s of %s: %s", partition, self._plan.topic, error.str())

@@ -1,47 +1,61 @@
 """Sends a numbered record to every partition at a steady pace, whatever becomes of those before."""
 
+import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from exporters.histogram import Histogram
-from exporters.probe.seen import ProbePlan, Seen
+from exporters.probe.seen import ProbePlan, Seen, Start
 
+log = logging.getLogger(__name__)
 POLL = 0.2
+METADATA = 2.0
 
 
 class Sender:
     def __init__(
         self,
-        config: dict[str, Any],
+        config: Mapping[str, Any],
         plan: ProbePlan,
         seen: Seen,
         instance: str,
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        patience = {"acks": "all", "linger.ms": 0, "message.timeout.ms": int(plan.give_up_after * 1000), "log_level": 0}
-        self._config = patience | config
+        ours = {
+            "acks": "all",
+            "enable.idempotence": True,  # as Java's producers are: what then comes twice or out of order is not its doing
+            "linger.ms": 0,
+            "message.timeout.ms": int(plan.give_up_after * 1000),
+            "allow.auto.create.topics": False,  # the keeper makes it, with a partition for each broker
+            "log_level": 0,
+        }
+        self.config = {**ours, **config}
         self._plan, self._seen, self._instance, self._clock = plan, seen, instance, clock
         self._next: Counter[int] = Counter()  # number of a partition's next record
+        self._due = 0.0
+        self._known: dict[int, Start] = {}  # partitions of which the producer has heard
 
     def run(self, stop: threading.Event) -> None:
+        """With one producer: until it has failed for good, or another topic has taken the place of this one. librdkafka
+        compares the leader epochs of the two, takes the new one's for old news, and may not find its leaders."""
         from confluent_kafka import Producer
 
-        producer, due = Producer(self._config), self._clock()
-        while not stop.is_set():
-            if not self._serve(producer, max(0.0, min(POLL, due - self._clock()))):
-                producer = Producer(self._config)
-                with self._seen.lock:
-                    self._seen.restarts += 1
+        producer = Producer(dict(self.config))
+        topic_id, self._known = self._seen.topic_id, {}
+        while not stop.is_set() and self._seen.topic_id == topic_id:
+            if not self._serve(producer, max(0.0, min(POLL, self._due - self._clock()))):
+                break
             now = self._clock()
-            if now >= due:
-                due = max(due + self._plan.interval, now)  # a round that was missed is not made up for
+            if now >= self._due:
+                self._due = max(self._due + self._plan.interval, now)  # a round that was missed is not made up for
                 self._round(producer, now)
         producer.purge()
-        producer.flush(2)
+        producer.flush(1)
 
     def _serve(self, producer: Any, timeout: float) -> bool:
         """Whether it is still of use. An idempotent producer may fail for good, after an unclean election for one."""
@@ -49,17 +63,30 @@ class Sender:
 
         try:
             producer.poll(timeout)
-        except (KafkaException, SystemError):
+        except KafkaException as trouble:
+            log.warning("the producer failed for good and is made anew: %s", trouble.args[0].str())
+            with self._seen.lock:
+                self._seen.restarts += 1
             return False
         return True
 
     def _round(self, producer: Any, now: float) -> None:
         with self._seen.lock:
-            partitions = list(self._seen.tallies)
+            begun = {partition: start for partition, start in self._seen.starts.items() if partition in self._seen.homes}
             for tally in self._seen.tallies.values():
                 tally.look(now)
-        for partition in partitions:
+        if begun != self._known:
+            self._introduce(producer)
+            self._known = begun
+        for partition in begun:
             self._one(producer, partition)
+
+    def _introduce(self, producer: Any) -> None:
+        """A producer refuses what it has not heard of, and would hear of it only at its next look at the metadata."""
+        from confluent_kafka import KafkaException
+
+        with suppress(KafkaException):
+            producer.list_topics(self._plan.topic, timeout=METADATA)
 
     def _one(self, producer: Any, partition: int) -> None:
         from confluent_kafka import KafkaException
@@ -75,7 +102,7 @@ class Sender:
                 if error is not None:
                     tally.fail(number, str(error.name()))
                 elif (took := tally.ack(number, message.offset(), self._clock())) is not None:
-                    self._seen.acks.setdefault(self._seen.homes.get(partition, -1), Histogram()).add(took)
+                    self._seen.acks.setdefault(self._seen.served_by(partition), Histogram()).add(took)
 
         try:
             producer.produce(self._plan.topic, f"{self._instance} {number}", partition=partition, on_delivery=delivered)

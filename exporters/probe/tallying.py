@@ -1,14 +1,14 @@
 """What became of the probe's records: acknowledged, read back, late, lost, twice, out of order. Pure.
 
-A record that is late may still come. It is lost only when the reader, at its partition, has gone past the place that the
-acknowledgement promised, and has not seen it there.
+A record that is late may still come. It is lost only when the reader found something else in the place that the
+acknowledgement promised, or has gone past it: whether it had never seen it there, or had, and the log was cut since.
 """
 
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 
-REMEMBERED = 10_000  # records of a partition that were read, to know one that comes again
-MOST_OPEN = 10_000  # records of a partition whose fate is followed; beyond, the oldest are given up
+REMEMBERED = 3_600  # records of a partition that were read, to know one that comes again, or is gone: an hour, by default
+MOST_OPEN = 3_600  # records of a partition whose fate is followed; beyond, the oldest are given up
 RECENT = 60  # records of a partition that its availability is told of
 
 
@@ -42,11 +42,22 @@ class Tally:
     failed: Counter[str] = field(default_factory=Counter)
     _open: dict[int, _Record] = field(default_factory=dict)  # not read back, and not given up
     _read: OrderedDict[int, int] = field(default_factory=OrderedDict)  # number → offset
+    _places: dict[int, int] = field(default_factory=dict)  # the other way round
+    _unpromised: set[int] = field(default_factory=set)  # of those read: not acknowledged, or not yet
     _highest: int = -1
+    _forgotten: int = -1  # up to this number nothing is remembered
     _recent: deque[tuple[int, float]] = field(default_factory=lambda: deque(maxlen=RECENT))  # number, when it was sent
     _in_time: dict[int, bool] = field(default_factory=dict)  # of the recent ones whose answer is known
 
     # ---- what happens -----------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """The reader stands at the end of a log of which it knows nothing: what was under way is not asked about."""
+        self._forgotten = max(self._highest, self._forgotten, *self._open, -1)
+        self._open.clear()
+        self._read.clear()
+        self._places.clear()
+        self._unpromised.clear()
 
     def send(self, number: int, now: float) -> None:
         self.sent += 1
@@ -60,6 +71,7 @@ class Tally:
     def ack(self, number: int, offset: int, now: float) -> float | None:
         """The time it took; None for a record that was forgotten meanwhile."""
         self.acknowledged += 1
+        self._unpromised.discard(number)
         record = self._open.get(number)
         took = None if record is None else now - record.sent
         self._answer(number, in_time=took is not None and took <= self.patience.ack)
@@ -68,7 +80,8 @@ class Tally:
         if number in self._read:  # read before its acknowledgement came: nothing more is expected of it
             del self._open[number]
         else:
-            record.acked, record.offset = now, offset
+            # A record that was sent twice and kept once may be acknowledged without its place.
+            record.acked, record.offset = now, offset if offset >= 0 else None
         return took
 
     def fail(self, number: int, error: str) -> None:
@@ -77,44 +90,66 @@ class Tally:
         self._answer(number, in_time=False)
         self._open.pop(number, None)
 
-    def read(self, number: int, offset: int, now: float) -> float | None:
-        """The time of its round trip; None if it is not known any more, or was read before."""
+    def read(self, number: int | None, offset: int, now: float) -> float | None:
+        """What stands at `offset`; None for somebody else's record. The time of its round trip; None if it is not known
+        any more, or was read before."""
+        took = self._found(number, offset, now)
+        self._gone_from(offset, number)
+        self._passed(offset)
+        return took
+
+    def look(self, now: float) -> None:
+        """Time alone makes a record late, and in the end forgotten, if it is not known where it should be."""
+        for number, record in list(self._open.items()):
+            if record.acked is not None and not record.late and now - record.acked > self.patience.late:
+                record.late = True
+                self.late += 1
+            if record.offset is None and now - record.sent > self.patience.forget:
+                del self._open[number]
+
+    def _found(self, number: int | None, offset: int, now: float) -> float | None:
+        if number is None or number <= self._forgotten:
+            return None
         if number in self._read:
             if self._read[number] != offset:  # the same place may be read again; two places are two copies
                 self.duplicated += 1
             return None
-        self._read[number] = offset
-        if len(self._read) > REMEMBERED:
-            self._read.popitem(last=False)
+        self._remember(number, offset)
         self.received += 1
         self.out_of_order += number < self._highest
         self._highest = max(self._highest, number)
         record = self._open.get(number)
+        if record is None or record.acked is None:
+            self._unpromised.add(number)
         if record is None:
             return None
         if record.acked is not None:
             del self._open[number]
         return now - record.sent
 
-    def reach(self, position: int) -> None:
-        """The reader is about to read `position`: everything before it has gone by."""
-        passed = [
-            number
-            for number, record in self._open.items()
-            if record.offset is not None and record.offset < position and number not in self._read
-        ]
+    def _remember(self, number: int, offset: int) -> None:
+        self._read[number] = offset
+        if len(self._read) > REMEMBERED:
+            oldest, place = self._read.popitem(last=False)
+            self._forgotten = max(self._forgotten, oldest)
+            self._unpromised.discard(oldest)
+            if self._places.get(place) == oldest:
+                del self._places[place]
+
+    def _gone_from(self, offset: int, number: int | None) -> None:
+        """What was read in this place before, and is not there any more."""
+        before = self._places.pop(offset, None)
+        if before is not None and before != number:
+            self.lost += before not in self._unpromised
+        if number is not None and self._read.get(number) == offset:
+            self._places[offset] = number
+
+    def _passed(self, offset: int) -> None:
+        """Whatever should have come up to here did not."""
+        passed = [number for number, record in self._open.items() if record.offset is not None and record.offset <= offset]
         for number in passed:
             self.lost += 1
             del self._open[number]
-
-    def look(self, now: float) -> None:
-        """Time alone makes a record late, and in the end forgotten."""
-        for number, record in list(self._open.items()):
-            if record.acked is not None and not record.late and now - record.acked > self.patience.late:
-                record.late = True
-                self.late += 1
-            if record.acked is None and now - record.sent > self.patience.forget:
-                del self._open[number]
 
     # ---- what is to be told -----------------------------------------------------------------------------------
 

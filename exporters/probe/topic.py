@@ -1,6 +1,7 @@
 """The probe's topic on the cluster: looked at, made, and kept as `placing` wants it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from exporters.probe.placing import Moves
@@ -8,35 +9,78 @@ from kernel.cluster import ClusterAddress, PartitionState
 from kernel.errors import NotReady
 
 TIMEOUT = 10.0
+LOOK_TIMEOUT = 5.0  # a broker that hangs is not asked for longer: the others know too
 # An hour of a record a second is kept for whoever wants to look at it; the rest goes.
 CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "1800000"}
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    brokers: frozenset[int]  # that are there
+    partitions: Sequence[PartitionState] = ()  # none if there is no such topic
+
+
 class ProbeTopic:
-    def __init__(self, address: ClusterAddress, topic: str) -> None:
+    def __init__(self, address: ClusterAddress, config: Mapping[str, Any], topic: str) -> None:
         from confluent_kafka.admin import AdminClient
 
         self.topic = topic
         self._address = address
-        self._admin = AdminClient(address.librdkafka() | {"log_level": 0})
+        ours = {"socket.timeout.ms": int(LOOK_TIMEOUT * 1000), "allow.auto.create.topics": False, "log_level": 0}
+        self._admin = AdminClient({**config, **ours})
 
-    def look(self) -> tuple[frozenset[int], list[PartitionState]]:
-        """The brokers that are there, and the topic's partitions: none if there is no such topic."""
+    def look(self) -> Looked:
+        """By the oldest call there is: any broker answers it. Others go to the one that librdkafka takes for the controller,
+        and hang if that one hangs."""
+        from confluent_kafka import KafkaError, KafkaException
+
+        try:
+            told = self._admin.list_topics(self.topic, timeout=LOOK_TIMEOUT)
+        except KafkaException as trouble:
+            raise NotReady(f"the cluster does not tell its brokers: {_said(trouble.args[0])}.") from None
+        brokers, topic = frozenset(told.brokers), told.topics[self.topic]
+        if topic.error is None:
+            return Looked(brokers, [_state(self.topic, partition) for partition in topic.partitions.values()])
+        if topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return Looked(brokers)
+        raise NotReady(f"the cluster does not tell of topic {self.topic}: {_said(topic.error)}.")
+
+    def id(self) -> str | None:
+        """Another one if the topic was deleted and made again; None if there is none."""
         from confluent_kafka import KafkaError, KafkaException, TopicCollection
 
+        asked = self._admin.describe_topics(TopicCollection([self.topic]), request_timeout=LOOK_TIMEOUT)
         try:
-            alive = self._admin.describe_cluster(request_timeout=TIMEOUT).result().nodes
-            asked = self._admin.describe_topics(TopicCollection([self.topic]), request_timeout=TIMEOUT)[self.topic]
-        except KafkaException as trouble:
-            raise NotReady(f"the cluster does not tell its brokers: {trouble.args[0].str()}.") from None
-        brokers = frozenset(node.id for node in alive)
-        try:
-            told = asked.result().partitions
+            return str(asked[self.topic].result().topic_id)
         except KafkaException as trouble:
             if trouble.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                return brokers, []
-            raise NotReady(f"the cluster does not tell of topic {self.topic}: {trouble.args[0].str()}.") from None
-        return brokers, [_state(self.topic, partition) for partition in told]
+                return None
+            raise NotReady(f"the cluster does not tell of topic {self.topic}: {_said(trouble.args[0])}.") from None
+
+    def ends(self, partitions: Collection[int]) -> dict[int, int]:
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._offsets(partitions, OffsetSpec.latest())
+
+    def beginnings(self, partitions: Collection[int]) -> dict[int, int]:
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._offsets(partitions, OffsetSpec.earliest())
+
+    def _offsets(self, partitions: Collection[int], which: Any) -> dict[int, int]:
+        """Of those whose leader answers; the others another time."""
+        from confluent_kafka import KafkaException, TopicPartition
+
+        if not partitions:
+            return {}
+        asked = {TopicPartition(self.topic, partition): which for partition in partitions}
+        found = {}
+        for where, answer in self._admin.list_offsets(asked, request_timeout=LOOK_TIMEOUT).items():
+            try:
+                found[int(where.partition)] = int(answer.result().offset)
+            except KafkaException:
+                continue
+        return found
 
     def create(self, assignment: Sequence[Sequence[int]]) -> None:
         from confluent_kafka.admin import NewTopic
@@ -82,10 +126,13 @@ class ProbeTopic:
         from confluent_kafka import ElectionType, KafkaException, TopicPartition
 
         where = [TopicPartition(self.topic, partition) for partition in partitions]
-        try:
-            self._admin.elect_leaders(ElectionType.PREFERRED, where, request_timeout=TIMEOUT).result()
+        try:  # without a timeout: confluent-kafka 2.16 refuses every one that is given
+            answers = self._admin.elect_leaders(ElectionType.PREFERRED, where).result()
         except KafkaException as trouble:
-            raise NotReady(f"leaders of {self.topic} could not be elected: {trouble.args[0].str()}.") from None
+            raise NotReady(f"leaders of {self.topic} could not be elected: {_said(trouble.args[0])}.") from None
+        for place, error in answers.items():
+            if error is not None:
+                raise NotReady(f"{place.topic}-{place.partition} keeps its leader: {_said(error.args[0])}.")
 
     def _done(self, answer: Any, what: str) -> None:
         from confluent_kafka import KafkaError, KafkaException
@@ -94,15 +141,13 @@ class ProbeTopic:
             answer.result()
         except KafkaException as trouble:
             if trouble.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:  # another probe was quicker
-                raise NotReady(f"topic {self.topic} could not {what}: {trouble.args[0].str()}.") from None
+                raise NotReady(f"topic {self.topic} could not {what}: {_said(trouble.args[0])}.") from None
+
+
+def _said(error: Any) -> str:
+    return str(error.str()).rstrip(".")
 
 
 def _state(topic: str, told: Any) -> PartitionState:
-    return PartitionState(
-        topic,
-        told.id,
-        told.leader.id if told.leader is not None and told.leader.id >= 0 else None,
-        -1,  # not told
-        tuple(node.id for node in told.replicas),
-        frozenset(node.id for node in told.isr),
-    )
+    leader = told.leader if told.leader >= 0 else None
+    return PartitionState(topic, told.id, leader, -1, tuple(told.replicas), frozenset(told.isrs))  # epochs are not told

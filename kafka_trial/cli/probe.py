@@ -14,6 +14,7 @@ def probe(
     config: Annotated[Path, typer.Option("--config", help=f"A TOML file: which cluster, how often. {EXAMPLE}")],
     check: Annotated[bool, typer.Option("--check", help="Read the file, say whether it is right, and end.")] = False,
 ) -> None:
+    import logging
     import time
 
     from exporters.exposition import CONTENT_TYPES, end, join, render, wanted_format
@@ -24,12 +25,13 @@ def probe(
     from kafka_trial.daemon.serving import log_to_stderr, serve, site
 
     wanted = load(config, ProbeConfig)
-    address = address_of(wanted.kafka)
+    probing = Probe(address_of(wanted.kafka), wanted.plan, wanted.kafka.settings)
     if check:
         err.print(f"{config} is right: topic {wanted.topic} on {wanted.kafka.bootstrap}.", markup=False)
         return
     log_to_stderr()
-    with Probe(address, wanted.plan, dict(wanted.kafka.settings)) as running:
+    logging.getLogger("kafka").setLevel(logging.CRITICAL)  # tells of every connection; what becomes of them is told by us
+    with probing as running:
 
         def metrics(accept: str) -> tuple[str, bytes]:
             form = wanted_format(accept)

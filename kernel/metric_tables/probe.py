@@ -13,12 +13,19 @@ def _probe(name: str, kind: Kind, help: str, *labels: str, **more: Any) -> Metri
 _WHERE = ("broker", "partition")
 
 ROWS = (
+    _probe("up", Kind.GAUGE, "1 if the cluster told its brokers and the probe's topic when it was last asked, else 0."),
     _probe("sent_total", Kind.COUNTER, "Records the probe tried to send.", *_WHERE),
     _probe("acknowledged_total", Kind.COUNTER, "Records that were acknowledged.", *_WHERE),
     _probe("failed_total", Kind.COUNTER, "Records that were not acknowledged, by the error's name.", *_WHERE, "error"),
     _probe("received_total", Kind.COUNTER, "Records that came back.", *_WHERE),
-    _probe("ack_seconds", Kind.HISTOGRAM, "Time from send to acknowledgement.", "broker", unit="seconds"),
-    _probe("roundtrip_seconds", Kind.HISTOGRAM, "Time from send until the record was read back.", "broker", unit="seconds"),
+    _probe("ack_seconds", Kind.HISTOGRAM, "Time from send to acknowledgement, by leader.", "broker", unit="seconds"),
+    _probe(
+        "roundtrip_seconds",
+        Kind.HISTOGRAM,
+        "Time from send until the record was read back, by leader.",
+        "broker",
+        unit="seconds",
+    ),
     _probe("commit_seconds", Kind.HISTOGRAM, "Time to commit an offset.", unit="seconds"),
     _probe("commit_errors_total", Kind.COUNTER, "Commits that failed, by the error's name.", "error"),
     _probe(
@@ -28,7 +35,12 @@ ROWS = (
         *_WHERE,
     ),
     _probe("late_total", Kind.COUNTER, "Records that took longer than late_after to be read back, or still do.", *_WHERE),
-    _probe("lost_total", Kind.COUNTER, "Acknowledged records that the reader went past without seeing them.", *_WHERE),
+    _probe(
+        "lost_total",
+        Kind.COUNTER,
+        "Acknowledged records that are not in the place they were acknowledged at: never read, or read and then gone.",
+        *_WHERE,
+    ),
     _probe("duplicated_total", Kind.COUNTER, "Records that came back more than once.", *_WHERE),
     _probe("out_of_order_total", Kind.COUNTER, "Records that came back after a later one.", *_WHERE),
     _probe(

@@ -52,6 +52,22 @@ def test_a_partition_too_many_lives_on_where_it_can_be_written():
     assert found.reassign == {1: [2, 1], 2: [1, 2]}
 
 
+def test_a_partition_with_too_few_copies_is_given_more_before_others_are_made():
+    """Kafka refuses new partitions that have more copies than the ones that are there."""
+    by_hand = part(0, 3)
+
+    assert moves([by_hand], {1, 2, 3}, set(), 3) == Moves(reassign={0: [3, 1, 2]})
+    assert moves([part(0, 3, 1, 2)], {1, 2, 3}, set(), 3) == Moves(create=[[1, 2, 3], [2, 3, 1]])
+
+
+def test_copies_are_not_taken_away_and_new_partitions_have_as_many():
+    assert moves([part(0, 1, 2, 3)], {1, 2, 3}, set(), 1) == Moves(create=[[2, 3, 1], [3, 1, 2]])
+
+
+def test_while_its_broker_is_down_a_partition_is_left_as_it_is():
+    assert not moves([part(0, 1), part(1, 2, isr=())], {1}, set(), 1)
+
+
 def test_without_brokers_nothing_can_be_said():
     assert not moves([part(0, 1)], set(), set(), 1)
 
@@ -77,3 +93,4 @@ def test_it_settles_and_then_every_broker_has_its_partition(alive: set[int], sto
         assert not moves(partitions, alive, gone, 2)
         assert {home(state) for state in partitions} >= alive
         assert all(set(state.replicas) <= alive for state in partitions)
+        assert all(len(state.replicas) == min(2, len(alive)) for state in partitions)

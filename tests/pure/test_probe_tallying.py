@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exporters.probe.tallying import MOST_OPEN, RECENT, Patience, Tally
+from exporters.probe.tallying import MOST_OPEN, RECENT, REMEMBERED, Patience, Tally
 
 PATIENCE = Patience(ack=5.0, late=5.0, forget=35.0)
 
@@ -26,7 +26,6 @@ def test_a_record_that_makes_its_round(tally: Tally):
 
     assert tally.ack(0, 100, 10.25) == 0.25
     assert tally.read(0, 100, 10.5) == 0.5
-    tally.reach(101)
     tally.look(1000.0)
     assert counts(tally) == {"sent": 1, "acknowledged": 1, "received": 1}
     assert (tally.available(11.0), tally.availability(11.0)) == (True, 1.0)
@@ -36,9 +35,8 @@ def test_a_record_that_is_read_before_its_acknowledgement_comes(tally: Tally):
     tally.send(0, 10.0)
 
     assert tally.read(0, 100, 10.1) == pytest.approx(0.1)
-    tally.reach(101)
     assert tally.ack(0, 100, 10.2) == pytest.approx(0.2)
-    tally.reach(102)
+    tally.read(None, 101, 10.3)
     tally.look(1000.0)
     assert counts(tally) == {"sent": 1, "acknowledged": 1, "received": 1}
 
@@ -62,9 +60,7 @@ def test_a_record_is_lost_when_the_reader_went_past_its_place(tally: Tally):
         tally.send(number, 10.0)
         tally.ack(number, 100 + number, 10.1)
     tally.read(0, 100, 10.2)
-    tally.reach(101)
     tally.read(2, 102, 10.2)
-    tally.reach(103)
 
     assert counts(tally) == {"sent": 3, "acknowledged": 3, "received": 2, "lost": 1}
 
@@ -72,18 +68,82 @@ def test_a_record_is_lost_when_the_reader_went_past_its_place(tally: Tally):
 def test_one_whose_place_is_yet_to_be_read_is_not_lost(tally: Tally):
     tally.send(0, 10.0)
     tally.ack(0, 100, 10.1)
-    tally.reach(100)
+    tally.read(None, 99, 10.2)
 
     assert tally.lost == 0
 
 
 def test_an_acknowledgement_that_comes_after_the_reader_went_past_tells_of_a_loss_too(tally: Tally):
     tally.send(0, 10.0)
-    tally.reach(150)
+    tally.read(None, 149, 10.1)
     tally.ack(0, 100, 10.2)
-    tally.reach(151)
+    tally.read(None, 150, 10.3)
 
     assert tally.lost == 1
+
+
+def test_a_record_is_lost_when_another_has_taken_its_place_though_it_was_read_before(tally: Tally):
+    for number in range(3):
+        tally.send(number, 10.0)
+        tally.ack(number, 100 + number, 10.1)
+        tally.read(number, 100 + number, 10.2)
+    tally.send(3, 20.0)
+    tally.ack(3, 101, 20.1)
+
+    tally.read(0, 100, 20.2)
+    assert tally.lost == 0, "the same record in its place"
+    tally.read(3, 101, 20.2)
+    assert tally.lost == 1, "record 1 was there"
+    tally.read(None, 102, 20.3)
+    assert tally.lost == 2, "somebody else's record takes the place of record 2"
+    tally.read(3, 101, 20.4)
+    tally.read(None, 102, 20.4)
+    assert counts(tally) == {"sent": 4, "acknowledged": 4, "received": 4, "lost": 2}, "and is counted once"
+
+
+def test_one_that_was_never_acknowledged_is_not_lost_when_it_goes(tally: Tally):
+    tally.send(0, 10.0)
+    tally.read(0, 100, 10.1)
+    tally.fail(0, "_MSG_TIMED_OUT")
+    tally.read(None, 100, 20.0)
+
+    assert tally.lost == 0
+
+
+def test_one_that_was_acknowledged_after_it_was_read_is_lost_when_it_goes(tally: Tally):
+    tally.send(0, 10.0)
+    tally.read(0, 100, 10.1)
+    tally.ack(0, 100, 10.2)
+    tally.read(None, 100, 20.0)
+
+    assert tally.lost == 1
+
+
+def test_an_acknowledgement_without_a_place_makes_late_and_never_lost(tally: Tally):
+    tally.send(0, 10.0)
+    tally.ack(0, -1001, 10.1)
+    tally.read(None, 500, 10.2)
+    tally.look(20.0)
+    assert (tally.late, tally.late_now, tally.lost) == (1, 1, 0)
+
+    tally.look(10.0 + PATIENCE.forget + 1)
+    assert (tally.late, tally.late_now, tally.lost) == (1, 0, 0), "in the end it is forgotten"
+
+
+def test_a_topic_that_was_made_anew_is_not_asked_about_what_the_old_one_had(tally: Tally):
+    for number in range(3):
+        tally.send(number, 10.0)
+        tally.ack(number, 100 + number, 10.1)
+    tally.read(0, 100, 10.2)
+    tally.begin()
+    tally.send(3, 20.0)
+    tally.ack(3, 0, 20.1)
+    tally.read(3, 0, 20.2)
+    tally.read(2, 1, 20.3)
+    tally.look(99.0)
+
+    assert counts(tally) == {"sent": 4, "acknowledged": 4, "received": 2}
+    assert tally.late_now == 0
 
 
 def test_a_record_that_was_refused_and_is_there_all_the_same(tally: Tally):
@@ -150,6 +210,39 @@ def test_memory_is_bounded_however_long_nobody_reads(tally: Tally):
     assert tally.lost == 0
 
 
+def test_memory_of_what_was_read_is_bounded_and_what_is_read_again_is_not_counted_again(tally: Tally):
+    for number in range(REMEMBERED + 500):
+        tally.send(number, 10.0)
+        tally.ack(number, number, 10.1)
+        tally.read(number, number, 10.2)
+    before = counts(tally)
+    for number in range(REMEMBERED + 500):
+        tally.read(number, number, 20.0)
+
+    assert counts(tally) == before
+    assert (len(tally._read), len(tally._places), len(tally._unpromised)) == (REMEMBERED, REMEMBERED, 0)
+
+
+@given(st.integers(0, 11), st.sets(st.integers(0, 11)))
+def test_of_a_log_that_was_cut_exactly_what_was_acknowledged_and_overwritten_is_lost(cut: int, failed: set[int]):
+    """Twelve records are read; the log is cut and written anew as far as it went, and read again from its beginning."""
+    tally = Tally(PATIENCE)
+    for number in range(12):
+        tally.send(number, 1.0)
+        tally.fail(number, "_MSG_TIMED_OUT") if number in failed else tally.ack(number, number, 2.0)
+        tally.read(number, number, 3.0)
+    for number in range(cut):
+        tally.read(number, number, 4.0)
+    for offset in range(cut, 12):
+        number = 12 + offset - cut
+        tally.send(number, 5.0)
+        tally.ack(number, offset, 5.1)
+        tally.read(number, offset, 5.2)
+
+    assert tally.lost == len(set(range(cut, 12)) - failed)
+    assert (tally.duplicated, tally.out_of_order, tally.received) == (0, 0, 24 - cut)
+
+
 @given(st.permutations(range(8)), st.sets(st.integers(0, 7)), st.integers(0, 7))
 def test_exactly_those_the_reader_passed_and_did_not_see_are_lost(order: list[int], gone: set[int], end: int):
     tally = Tally(PATIENCE)
@@ -160,7 +253,6 @@ def test_exactly_those_the_reader_passed_and_did_not_see_are_lost(order: list[in
     there = [number for number in range(end + 1) if number not in gone]
     for number in there:
         tally.read(number, number, 3.0)
-        tally.reach(number + 1)
 
     reached = there[-1] if there else -1
     assert tally.lost == len([number for number in gone if number < reached])
