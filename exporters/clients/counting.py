@@ -13,9 +13,7 @@ C = TypeVar("C")
 ON_DELIVERY = 4  # where it stands in produce(topic, value, key, partition, on_delivery), and in a SerializingProducer's
 
 
-def counting(
-    base: type[C], configured: Callable[[Mapping[str, Any]], Any], counted: Callable[[Callback], Callback]
-) -> type[C]:
+def counting(base: type[C], configured: Callable[[Mapping[str, Any]], Any], counted: Counted) -> type[C]:
     """`base` as it was, but for the callbacks; a class that cannot produce has only its configuration changed."""
     client = cast(Any, base)
 
@@ -25,14 +23,16 @@ def counting(
     def produce(self: Any, *args: Any, **options: Any) -> Any:
         if len(args) > ON_DELIVERY and args[ON_DELIVERY] is not None:
             args = (*args[:ON_DELIVERY], counted(args[ON_DELIVERY]), *args[ON_DELIVERY + 1 :])
-        return client.produce(self, *args, **_counted(options, counted))
+        _count(options, counted)
+        return client.produce(self, *args, **options)
 
     def produce_batch(self: Any, topic: str, messages: list[dict[str, Any]], *args: Any, **options: Any) -> Any:
+        _count(options, counted)
         own = [(message, message["callback"]) for message in messages if message.get("callback") is not None]
         for message, callback in own:
             message["callback"] = counted(callback)
         try:
-            return client.produce_batch(self, topic, messages, *args, **_counted(options, counted))
+            return client.produce_batch(self, topic, messages, *args, **options)
         finally:
             for message, callback in own:  # they are the application's, which may send them again
                 message["callback"] = callback
@@ -43,6 +43,7 @@ def counting(
     return cast(type[C], type(base.__name__, (base,), methods))
 
 
-def _counted(options: dict[str, Any], counted: Counted) -> dict[str, Any]:
-    own = {name: counted(options[name]) for name in ("on_delivery", "callback") if options.get(name) is not None}
-    return options | own if own else options
+def _count(options: dict[str, Any], counted: Counted) -> None:
+    for name in ("on_delivery", "callback"):  # the same, by either name
+        if options.get(name) is not None:
+            options[name] = counted(options[name])
