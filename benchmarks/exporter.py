@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from itertools import product
@@ -61,8 +61,9 @@ def main() -> None:
     with Cluster(brokers=3, javaagent=True, jolokia=True, provider="processes") as cluster:
         cluster.create_topic("wide", partitions=PARTITIONS, replication=1)
         everything = asked.stock.read_text() if asked.stock else read_everything()
-        costs = _costs(cluster, everything, rounds)
-        together = [_together(cluster) for _ in range(rounds)]
+        with closing(JmxQueryCollector(cluster.jmx(1), ASKED, timeout=60)) as jmxquery:
+            costs = _costs(cluster, jmxquery, everything, rounds)
+        together = _together(cluster, rounds)
         answers = {mode: _scraped(cluster, mode, scrapes) for mode in ("off", "topic", "each")}
     _print(costs, together, answers, as_json=asked.json)
 
@@ -70,7 +71,7 @@ def main() -> None:
 # ---- one broker, by every way --------------------------------------------------------------------------------------
 
 
-def _costs(cluster: Cluster, everything: str, rounds: int) -> dict[str, Cost]:
+def _costs(cluster: Cluster, jmxquery: JmxQueryCollector, everything: str, rounds: int) -> dict[str, Cost]:
     rules = cluster.folder / "node-1" / "agent.yaml"
     agent = AgentCollector(cluster.agent_url(1), METRICS, session=session(), timeout=60)
     page = session()
@@ -78,7 +79,7 @@ def _costs(cluster: Cluster, everything: str, rounds: int) -> dict[str, Cost]:
         "jolokia": _series(JolokiaCollector(cluster.jolokia_url(1), ASKED, session=session(), timeout=60)),
         INCLUDED: _series(agent),
         EVERYTHING: lambda: ask(page, cluster.agent_url(1), timeout=60).count(b"\n"),
-        "jmxquery": _series(JmxQueryCollector(cluster.jmx(1), ASKED, timeout=60)),
+        "jmxquery": _series(jmxquery),
     }
     set_up = {INCLUDED: rules.read_text(), EVERYTHING: everything}
     broker = next(one for one in marked_processes(cluster.folder.name) if "node-1/" in one.cmdline()[-1])
@@ -123,9 +124,9 @@ def _processor(process: psutil.Process) -> float:
 
 
 def _own() -> float:
-    """Ours, and that of the JVMs we started and saw end."""
-    spent = psutil.Process().cpu_times()
-    return float(spent.user + spent.system + spent.children_user + spent.children_system)
+    """Ours, and that of jmxquery's JVM."""
+    jvms = [child for child in psutil.Process().children() if "KeptRunning" in child.cmdline()]
+    return sum(_processor(process) for process in (psutil.Process(), *jvms))
 
 
 def read_everything() -> str:
@@ -157,8 +158,15 @@ def read_everything() -> str:
 # ---- all brokers, by jmxquery --------------------------------------------------------------------------------------
 
 
-def _together(cluster: Cluster) -> float:
-    collectors = [JmxQueryCollector(cluster.jmx(broker), ASKED, timeout=60) for broker in cluster.brokers]
+def _together(cluster: Cluster, rounds: int) -> list[float]:
+    with ExitStack() as ending:
+        collectors = [JmxQueryCollector(cluster.jmx(broker), ASKED, timeout=60) for broker in cluster.brokers]
+        for collector in collectors:
+            ending.callback(collector.close)
+        return [_at_once(collectors) for _ in range(rounds + 2)][2:]  # as above, the first two start and warm up
+
+
+def _at_once(collectors: list[JmxQueryCollector]) -> float:
     threads = [threading.Thread(target=collector.collect) for collector in collectors]
     began = time.perf_counter()
     for thread in threads:

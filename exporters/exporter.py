@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 
-from exporters.exposition import Format, Rendered, end, join, render
+from exporters.exposition import Format, Rendered, Renderer, end, join
 from exporters.target import Target
 from exporters.translate import Family, Labels, Sample
 from kernel.metric_tables import METRICS
@@ -16,6 +16,7 @@ class Exporter:
     def __init__(self, targets: Sequence[Target], *, max_age: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._targets, self._max_age, self._clock = list(targets), max_age, clock
         self._joined: dict[Format, tuple[list[Rendered], bytes]] = {}
+        self._renderer = Renderer({})
         self._lock = threading.Lock()
 
     def __enter__(self) -> "Exporter":
@@ -35,17 +36,17 @@ class Exporter:
     def metrics(self, form: Format) -> bytes:
         now = self._clock()
         fresh = [rendered for target in self._targets if (rendered := self._fresh(target, now)) is not None]
-        own = join([render(self._own(now), {})], form)
-        return self._values(fresh, form) + own + end(form)
+        with self._lock:
+            own = join([self._renderer.render(self._own(now))], form)
+            return b"".join((self._values(fresh, form), own, end(form)))
 
     def _values(self, fresh: list[Rendered], form: Format) -> bytes:
         """Joining megabytes takes longer than sending them, so what was joined is kept until one of its parts changes."""
-        with self._lock:
-            parts, text = self._joined.get(form, ([], b""))
-            if len(parts) != len(fresh) or any(old is not new for old, new in zip(parts, fresh, strict=True)):
-                text = join(fresh, form)
-                self._joined[form] = fresh, text
-            return text
+        parts, text = self._joined.get(form, ([], b""))
+        if len(parts) != len(fresh) or any(old is not new for old, new in zip(parts, fresh, strict=True)):
+            text = join(fresh, form)
+            self._joined[form] = fresh, text
+        return text
 
     def _fresh(self, target: Target, now: float) -> Rendered | None:
         age = target.standing.age(now)

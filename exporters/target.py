@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from exporters.exposition import Rendered, render
+from exporters.exposition import Rendered, Renderer
 from exporters.readings import Collector, Reading
 from exporters.shaping import Shaper
 from exporters.translate import Family
@@ -51,6 +51,7 @@ class Target:
         self.labels = dict(labels)
         self.standing = Standing()
         self._collector, self._shaper, self._host = collector, shaper, host
+        self._renderer = Renderer(self.labels)
         self._interval, self._clock = interval, clock
         self._said = ""  # the last trouble that was told, so that the log has each once and not once a round
         self._stop = threading.Event()
@@ -76,7 +77,7 @@ class Target:
             readings = self._collector.collect()
             took = self._clock() - began
             shaped = self._shaper.shape(readings, began, self._host(readings) if self._host else ())
-            rendered = render(shaped.families, self.labels)
+            rendered = self._renderer.render(shaped.families)
         except SuiteError as trouble:
             self._failed(trouble.reason if isinstance(trouble, CollectionFailed) else "setup", trouble.message, began)
         except Exception as trouble:  # our own mistake must not end the thread, nor pass old values off as new

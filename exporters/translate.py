@@ -42,9 +42,12 @@ class Translator:
         for metric in metrics:
             if metric.bean:
                 self._by_bean[_shape(metric.domain, metric.keys)].append(metric)
+        self._known: dict[str, list[tuple[Metric, dict[str, str]]]] = {}  # beans of the last time: most come again
 
     def wanted(self, bean: str) -> list[tuple[Metric, dict[str, str]]]:
         """The metrics that this bean feeds, each with the labels that the bean's name gives."""
+        if (known := self._known.get(bean)) is not None:
+            return known
         name = parse(bean)
         found = []
         for metric in self._candidates(name):
@@ -60,8 +63,10 @@ class Translator:
         families: dict[str, Family] = {}
         seen: set[str] = set()
         unusable = 0
+        known = {bean: self.wanted(bean) for bean in beans}
+        self._known = known
         for bean, values in beans.items():
-            for metric, labels in self.wanted(bean):
+            for metric, labels in known[bean]:
                 if not any(attribute in values for attribute in _needed(metric)):
                     continue
                 seen.add(metric.key)

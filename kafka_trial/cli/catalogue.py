@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -88,7 +89,8 @@ def _everything(address: str | None, config: Path | None, timeout: float) -> "It
     if address is not None:
         if not is_host_port(address):
             raise UsageError(f"{address!r} is not host:port.")
-        yield address, JmxQueryCollector(address, EVERYTHING, timeout=timeout).collect()
+        with closing(JmxQueryCollector(address, EVERYTHING, timeout=timeout)) as asked:
+            yield address, asked.collect()
     if config is not None:
         for cluster in load(config, ExporterConfig).clusters:
             with collectors_of(cluster, EVERYTHING) as nodes:

@@ -3,7 +3,7 @@
 import secrets
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from exporters.collectors.agent import AgentCollector
@@ -39,9 +39,12 @@ def collectors_of(cluster: Cluster, asked: Sequence[Ask]) -> Iterator[dict[str, 
     so it cannot be asked."""
     if cluster.collector == "agent":
         raise UsageError(f"cluster {cluster.name} is read from its agents, which show no more than they were set up to.")
-    with tempfile.TemporaryDirectory(prefix="kafka-trial-") as folder:
+    with tempfile.TemporaryDirectory(prefix="kafka-trial-") as folder, ExitStack() as ending:
         login = _login(cluster, Path(folder))
-        yield {node: _collector(cluster, address, asked, (), login) for node, address in cluster.nodes.items()}
+        made = {node: _collector(cluster, address, asked, (), login) for node, address in cluster.nodes.items()}
+        for collector in made.values():
+            ending.callback(collector.close)
+        yield made
 
 
 def _targets(cluster: Cluster, config: ExporterConfig, folder: Path) -> Iterator[Target]:

@@ -6,7 +6,7 @@ import pytest
 
 from exporters.collectors.agent import Origins, bean_of, parts
 from exporters.collectors.asks import Ask, asks
-from exporters.collectors.jmxquery import JmxLogin, JmxQueryCollector, query_text, rows
+from exporters.collectors.jmxquery import JmxLogin, failure, query_text, rows
 from exporters.collectors.jolokia import readings
 from exporters.readings import Reading
 from exporters.selection import Partitions, selected
@@ -65,9 +65,7 @@ def test_jmxquerys_answer_is_read():
     ],
 )
 def test_javas_complaints_get_a_reason_and_a_sentence_without_secrets(said: str, reason: str):
-    collector = JmxQueryCollector("10.0.0.1:9999", [], login=JmxLogin("monitor", "my-password"))
-
-    trouble = collector._failure(said)
+    trouble = failure("10.0.0.1:9999", said)
 
     assert trouble.reason == reason
     assert trouble.message.startswith("10.0.0.1:9999 ")
