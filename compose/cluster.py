@@ -386,6 +386,11 @@ class Cluster:
         self._known(node)
         return f"http://127.0.0.1:{self._plan.ports[node].jolokia}/jolokia/"
 
+    def container(self, node: int) -> str:
+        """The name of the container that a node runs in; empty where nodes are processes."""
+        self._known(node)
+        return self._provider.container(node)
+
     def facts(self) -> dict[str, Any]:
         """What `up` prints and `status` reads again."""
         address = self.address

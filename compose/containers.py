@@ -165,6 +165,9 @@ class Containers:
             return ""
         return str(self._brokers[node].get_wrapped_container().logs().decode(errors="replace"))
 
+    def container(self, node: int) -> str:
+        return self._name(node, "kafka")
+
     def detach(self) -> None:
         pass  # containers outlive us anyway
 

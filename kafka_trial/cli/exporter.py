@@ -22,8 +22,8 @@ def exporter(
 
     wanted = load(config, ExporterConfig)
     if check:
-        nodes = sum(len(cluster.nodes) for cluster in wanted.clusters)
-        err.print(f"{config} is right: {len(wanted.clusters)} clusters, {nodes} nodes.", markup=False)
+        nodes = ", ".join(f"{cluster.name} with {_nodes(len(cluster.nodes))}" for cluster in wanted.clusters)
+        err.print(f"{config} is right: {nodes}.", markup=False)
         return
     log_to_stderr()
     with exporter_of(wanted) as running:
@@ -33,3 +33,7 @@ def exporter(
             return CONTENT_TYPES[form], running.metrics(form)
 
         serve(site(wanted, metrics, lambda: running.ready), lambda words: err.print(words, markup=False))
+
+
+def _nodes(count: int) -> str:
+    return "1 node" if count == 1 else f"{count} nodes"

@@ -10,6 +10,7 @@ from compose.cluster import Cluster
 from compose.spec import DEFAULT_KAFKA
 from kafka_trial.cli.options import AsJson, Brokers, Kafka, Provider, Security
 from kafka_trial.cli.screen import out, progress
+from kafka_trial.daemon.handout import write_daemon_files
 from kernel.errors import UsageError
 
 
@@ -46,6 +47,7 @@ def up(
         cluster = Cluster(provider=provider, say=say, **wishes).boot()
     try:
         facts = cluster.facts() | {"cluster": cluster.folder.name, "provider": cluster.provider}
+        facts["daemons"] = write_daemon_files(cluster)
         if as_json:
             print(json.dumps(facts, indent=1), flush=True)
         else:
@@ -72,6 +74,7 @@ def _show(facts: dict[str, Any], detached: bool) -> None:
             f"--bootstrap-server {facts['bootstrap'].split(',')[0]} --command-config {facts['client_properties']['java']}",
         ),
     ]
+    rows += [("watch it", f"kafka-trial {name} --config {file}") for name, file in facts["daemons"].items()]
     if facts["security"] == "sasl_ssl":
         rows.append(("", "(kcat needs librdkafka 2.6.1 or newer here: older ones cannot log in to Kafka 4 with SCRAM)"))
     for name, value in rows:

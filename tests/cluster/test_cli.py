@@ -64,6 +64,8 @@ def test_a_detached_cluster_is_seen_by_status_and_ended_by_down(own_state: Path)
         assert f"{facts['cluster']}  healthy, 1 brokers" in trial("status").stdout
         [row] = json.loads(trial("status", "--json").stdout)
         assert (row["owner"], row["bootstrap"]) == ("detached", facts["bootstrap"])
+        for daemon, file in facts["daemons"].items():
+            assert trial(daemon, "--config", file, "--check").returncode == 0, "a file that comes with the cluster"
     finally:
         ended = trial("down")
     assert (ended.returncode, ended.stdout) == (0, f"Removed {facts['cluster']}.\n")

@@ -16,6 +16,7 @@ from compose.cluster import Cluster
 from compose.links import Link
 from compose.state import marked_processes
 from compose.toxics import Blackhole
+from kafka_trial.daemon.handout import exporter_file
 from kernel.cluster import PartitionState
 from kernel.metric_tables import METRICS
 from kernel.metrics import Kind, Metric, Scope, as_version
@@ -262,3 +263,25 @@ def test_it_ends_well_when_asked_to(cluster: Cluster, tmp_path: Path):
     with daemon("exporter", exporting(cluster), tmp_path) as running:
         assert running.ends() == 0
         assert "Traceback" not in running.said.read_text()
+
+
+@pytest.mark.containers
+def test_a_container_is_watched_by_the_file_that_comes_with_it(tmp_path: Path):
+    with (
+        Cluster(brokers=1, provider="containers") as cluster,
+        daemon("exporter", exporter_file(cluster), tmp_path) as running,
+    ):
+        free = wait_until(
+            lambda: running.series("kafka_log_dir_free_bytes"),
+            bool,
+            what="its disk",
+            timeout=AS_LONG,
+            hint=running.said.read_text,
+        )
+        total = running.series("kafka_log_dir_total_bytes")
+
+        assert list(running.series("kafka_jmx_up").values()) == [1]
+        assert free.keys() == total.keys() and len(free) == 1
+        (where,) = free
+        assert dict(where)["dir"].startswith("/") and str(tmp_path) not in dict(where)["dir"]
+        assert 0 < free[where] <= total[where]
