@@ -16,8 +16,8 @@ _PHASES = {
     "RequestQueue": "waiting for a request handler",
     "Local": "at work on this broker",
     "Remote": "waiting for others: followers (acks=all), or data to come (a fetch's long poll, which is no fault)",
-    "ResponseQueue": "the answer waiting for a network thread",
-    "ResponseSend": "sending the answer",
+    "ResponseQueue": "their answer waiting for a network thread",
+    "ResponseSend": "their answer on its way out",
     "Throttle": "held back by a quota",
 }
 
@@ -60,7 +60,7 @@ ROWS = (
     *(
         summary(
             _TIMING.format(phase),
-            f"Time of requests {meaning}.",
+            f"Time of requests, {meaning}.",
             star=True,
             unit="ms",
             only={"request": TIMED},
