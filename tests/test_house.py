@@ -28,6 +28,10 @@ HEAVY = {
     "requests",
     "trustme",
     "cryptography",
+    "jmxquery",
+    "prometheus_client",
+    "starlette",
+    "uvicorn",
 }
 
 
@@ -92,7 +96,7 @@ def test_heavy_libraries_are_imported_where_the_work_is_done():
 
 
 def test_the_house_imports_without_its_heavy_libraries():
-    heavy = HEAVY | {"jinja2", "numpy", "pyarrow"}  # these may stand at the top of what judges and draws, but no higher
+    heavy = HEAVY | {"jinja2", "numpy", "pyarrow", "pydantic"}  # these may stand at the top of what uses them, but no higher
     code = f"import sys, kafka_trial, kafka_trial.cli, lag_monitor, exporters; print(sorted(set(sys.modules) & {heavy!r}))"
 
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
