@@ -17,6 +17,7 @@ from urllib.request import urlopen
 from prometheus_client.parser import text_string_to_metric_families
 
 from kernel.waiting import wait_until
+from tests.promtool import linted, needed  # noqa: F401
 
 TRIAL = str(Path(sys.executable).parent / "kafka-trial")
 Series = dict[tuple[tuple[str, str], ...], float]
@@ -115,7 +116,7 @@ def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[Prometheus]:
     }
     file, said = folder / "prometheus.yml", folder / "prometheus.log"
     file.write_text(json.dumps(config))  # which is YAML too
-    words = ["prometheus", f"--config.file={file}", f"--storage.tsdb.path={folder / 'tsdb'}"]
+    words = [needed("prometheus"), f"--config.file={file}", f"--storage.tsdb.path={folder / 'tsdb'}"]
     with said.open("wb") as log:
         process = subprocess.Popen([*words, f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log)
     running = Prometheus(f"http://127.0.0.1:{port}")
@@ -128,9 +129,3 @@ def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[Prometheus]:
     finally:
         process.terminate()
         process.wait()
-
-
-def linted(page: str) -> str:
-    """What promtool has to say against a page of metrics; nothing if it is well."""
-    told = subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, text=True, check=False)
-    return told.stdout + told.stderr if told.returncode or told.stderr else ""

@@ -3,7 +3,6 @@
 import math
 import os
 import re
-import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -21,8 +20,9 @@ from kernel.cluster import PartitionState
 from kernel.metric_tables import METRICS
 from kernel.metrics import Kind, Metric, Scope, as_version
 from kernel.waiting import wait_until
-from tests.cluster.daemons import Daemon, Prometheus, daemon, linted, prometheus
+from tests.cluster.daemons import Daemon, Prometheus, daemon, prometheus
 from tests.cluster.traffic import send
+from tests.promtool import linted
 
 QUICK = {"replica.lag.time.max.ms": "2000", "broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 REPLICAS = "kafka_server_replicamanager"
@@ -49,7 +49,6 @@ def exporter(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 @pytest.fixture(scope="module")
 def watched(exporter: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    assert shutil.which("prometheus"), "Debian: apt-get install prometheus"
     with prometheus(tmp_path_factory.mktemp("prometheus"), [exporter.address.removeprefix("http://")]) as running:
         yield running
 

@@ -1,7 +1,6 @@
 """What people will copy from docs/clients.md is right: its Python runs, its queries parse, and the alert fires."""
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import pytest
 from exporters.clients import ClientMetrics
 from kernel.errors import UsageError
 from kernel.metric_tables import METRICS
+from tests.promtool import needed
 from tests.pure.snippets import DOCS, alerts, blocks
 
 PAGE = "clients.md"
@@ -21,10 +21,7 @@ SUFFIXES = ("_bucket", "_count", "_sum")
 
 @pytest.fixture
 def promtool() -> str:
-    found = shutil.which("promtool")
-    if found is None:
-        pytest.skip("promtool is not on this machine (Debian: apt-get install prometheus)")
-    return found
+    return needed("promtool")
 
 
 def indented(query: str) -> str:
