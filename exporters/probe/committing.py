@@ -27,6 +27,9 @@ class Committer:
         """With one consumer: until a commit is given up, for its answer may come yet, and would be taken for another's."""
         from confluent_kafka import Consumer
 
+        if self._seen.topic_id is None:
+            stop.wait(POLL)
+            return
         consumer, self._since = Consumer({**self._config, "on_commit": self._answered}), None
         try:
             while not stop.is_set():

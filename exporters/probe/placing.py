@@ -34,9 +34,10 @@ def moves(partitions: Collection[PartitionState], alive: Collection[int], gone: 
     if not ring:
         return Moves()
     replication = min(replication, len(ring))
-    homes: dict[int, int] = {}
+    led = [state for state in partitions if state.leader is not None]  # of the others nobody could take a copy
+    homes = {home(state): state.partition for state in partitions if state.leader is None}
     spare: list[PartitionState] = []
-    for state in sorted(partitions, key=lambda state: state.partition):
+    for state in sorted(led, key=lambda state: state.partition):
         if home(state) in gone or home(state) in homes:
             spare.append(state)
         else:
@@ -49,7 +50,7 @@ def moves(partitions: Collection[PartitionState], alive: Collection[int], gone: 
         if home(state) in gone or broker not in homes:
             reassign[state.partition] = replicas(broker, ring, replication)
         homes.setdefault(broker, state.partition)
-    for state in partitions:
+    for state in led:
         short = home(state) in ring and len(state.replicas) < replication
         if state.partition not in reassign and (short or set(state.replicas) & set(gone)):
             reassign[state.partition] = replicas(home(state), ring, replication)

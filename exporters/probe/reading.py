@@ -37,9 +37,12 @@ class Reader:
         new one's for old news, and may not read on."""
         from confluent_kafka import Consumer, TopicPartition
 
-        consumer = Consumer(self.config)
         if self._topic_id != self._seen.topic_id:
             self._topic_id, self._begun, self._at = self._seen.topic_id, {}, {}
+        if self._topic_id is None:
+            stop.wait(POLL)
+            return
+        consumer = Consumer(self.config)
         # After a mishap it goes on where it was.
         consumer.assign([TopicPartition(self._plan.topic, partition, offset) for partition, offset in self._at.items()])
         try:

@@ -13,6 +13,7 @@ from exporters.probe.seen import ProbePlan, Seen, Start
 
 log = logging.getLogger(__name__)
 POLL = 0.2
+AGAIN = 1.0  # seconds until a producer that failed for good is made anew
 METADATA = 2.0
 
 
@@ -38,6 +39,7 @@ class Sender:
         self._plan, self._seen, self._instance, self._clock = plan, seen, instance, clock
         self._next: Counter[int] = Counter()  # number of a partition's next record
         self._due = 0.0
+        self._trouble = ""
         self._known: dict[int, Start] = {}  # partitions of which the producer has heard
 
     def run(self, stop: threading.Event) -> None:
@@ -45,14 +47,19 @@ class Sender:
         compares the leader epochs of the two, takes the new one's for old news, and may not find its leaders."""
         from confluent_kafka import Producer
 
-        producer = Producer(dict(self.config))
         topic_id, self._known = self._seen.topic_id, {}
+        if topic_id is None:
+            stop.wait(POLL)
+            return
+        producer = Producer(dict(self.config))
         while not stop.is_set() and self._seen.topic_id == topic_id:
             if not self._serve(producer, max(0.0, min(POLL, self._due - self._clock()))):
+                stop.wait(AGAIN)
                 break
             now = self._clock()
             if now >= self._due:
-                self._due = max(self._due + self._plan.interval, now)  # a round that was missed is not made up for
+                due = self._due + self._plan.interval
+                self._due = due if due > now else now + self._plan.interval  # a round that was missed is not made up for
                 self._round(producer, now)
         producer.purge()
         producer.flush(1)
@@ -64,7 +71,10 @@ class Sender:
         try:
             producer.poll(timeout)
         except KafkaException as trouble:
-            log.warning("the producer failed for good and is made anew: %s", trouble.args[0].str())
+            error = trouble.args[0]
+            if error.name() != self._trouble:
+                log.warning("the producer failed for good and is made anew: %s", error.str())
+            self._trouble = error.name()
             with self._seen.lock:
                 self._seen.restarts += 1
             return False
@@ -101,7 +111,9 @@ class Sender:
                 tally = self._seen.tallies[partition]
                 if error is not None:
                     tally.fail(number, str(error.name()))
-                elif (took := tally.ack(number, message.offset(), self._clock())) is not None:
+                    return
+                self._trouble = ""
+                if (took := tally.ack(number, message.offset(), self._clock())) is not None:
                     self._seen.acks.setdefault(self._seen.served_by(partition), Histogram()).add(took)
 
         try:

@@ -117,7 +117,8 @@ class ProbeTopic:
                 {TopicPartition(self.topic, partition): list(new) for partition, new in wanted.reassign.items()}
             )
         except KafkaError as trouble:
-            raise NotReady(f"topic {self.topic} could not be reassigned: {trouble}.") from None
+            why = type(trouble).__name__  # its own words are a page long
+            raise NotReady(f"topic {self.topic} could not be reassigned: {why}.") from None
         finally:
             if admin is not None:
                 admin.close()

@@ -7,8 +7,10 @@ from exporters.probe.placing import Moves, home, moves, replicas
 from kernel.cluster import PartitionState
 
 
-def part(number: int, *holders: int, leader: int | None = None, isr: tuple[int, ...] | None = None) -> PartitionState:
-    return PartitionState("probe", number, leader or holders[0], 0, holders, frozenset(isr if isr is not None else holders))
+def part(number: int, *holders: int, leader: int | None = 0, isr: tuple[int, ...] | None = None) -> PartitionState:
+    """Led by its first holder and in sync with all, unless told otherwise."""
+    led_by = holders[0] if leader == 0 else leader
+    return PartitionState("probe", number, led_by, 0, holders, frozenset(isr if isr is not None else holders))
 
 
 def test_a_new_topic_has_a_partition_for_every_broker():
@@ -65,7 +67,11 @@ def test_copies_are_not_taken_away_and_new_partitions_have_as_many():
 
 
 def test_while_its_broker_is_down_a_partition_is_left_as_it_is():
-    assert not moves([part(0, 1), part(1, 2, isr=())], {1}, set(), 1)
+    assert not moves([part(0, 1), part(1, 2, leader=None, isr=())], {1}, set(), 1)
+
+
+def test_a_partition_whose_copies_are_all_gone_stays_where_it_is_for_there_is_nothing_to_move():
+    assert not moves([part(0, 1), part(1, 2, leader=None, isr=())], {1}, {2}, 1)
 
 
 def test_without_brokers_nothing_can_be_said():
