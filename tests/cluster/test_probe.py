@@ -153,7 +153,9 @@ def test_what_cannot_be_used_is_one_sentence(tmp_path: Path, line: str, sentence
 def test_a_broker_that_is_gone_is_named_and_only_that_one(cluster: Cluster, how: str):
     harm, heal = (cluster.kill, cluster.start) if how == "killed" else (cluster.pause, cluster.resume)
 
-    with Probe(cluster.address, ProbePlan(topic=how, **CALM)) as probe:
+    attentive = {"topic.metadata.refresh.interval.ms": 500}  # or the test would take as long as a client to notice
+
+    with Probe(cluster.address, ProbePlan(topic=how, **CALM), attentive) as probe:
         wait_all_available(probe, 1, 2, 3)
         harm(2)
         try:
