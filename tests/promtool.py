@@ -1,4 +1,4 @@
-"""Prometheus' own tools, as Debian has them. Where they are missing, what needs them is skipped, unless they were promised."""
+"""Prometheus' own tools, as Debian has them. Where they are missing, what needs them is skipped, if they were not promised."""
 
 import os
 import shutil

@@ -17,7 +17,7 @@ from urllib.request import urlopen
 from prometheus_client.parser import text_string_to_metric_families
 
 from kernel.waiting import wait_until
-from tests.promtool import linted, needed  # noqa: F401
+from tests.promtool import needed
 
 TRIAL = str(Path(sys.executable).parent / "kafka-trial")
 Series = dict[tuple[tuple[str, str], ...], float]

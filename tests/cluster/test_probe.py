@@ -17,7 +17,8 @@ from exporters.probe.seen import ProbePlan
 from kernel.cluster import ClusterAddress
 from kernel.errors import NotReady
 from kernel.waiting import wait_until
-from tests.cluster.daemons import TRIAL, daemon, linted, status
+from tests.cluster.daemons import TRIAL, daemon, status
+from tests.promtool import linted
 
 QUICK = {"replica.lag.time.max.ms": "2000", "broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 # A machine that stands still for some seconds must not make anything late that is not.
