@@ -1,4 +1,4 @@
-"""Prometheus' own tools, as Debian has them. Where they are missing, what needs them is skipped, if they were not promised."""
+"""Prometheus' own tools, as Debian has them. Without them, what needs them is skipped; or fails, if they were promised."""
 
 import os
 import shutil

@@ -1,6 +1,7 @@
 """The HTTP side of a daemon: metrics and two probes; on loopback unless told otherwise, with TLS and a login if wanted."""
 
 import base64
+import gc
 import hmac
 import logging
 import socket
@@ -48,6 +49,7 @@ def serve(site: Site, say: Callable[[str], None]) -> None:
     import uvicorn
 
     sys.setswitchinterval(SWITCH)
+    gc.set_threshold(*GARBAGE)
     listening = bound(site.listen)
     config = uvicorn.Config(
         application(site),
