@@ -42,19 +42,13 @@ class Translator:
         for metric in metrics:
             if metric.bean:
                 self._by_bean[_shape(metric.domain, metric.keys)].append(metric)
-        self._known: dict[str, list[tuple[Metric, dict[str, str]]]] = {}  # beans of the last time: most come again
+        self._known: dict[str, list[_Fed]] = {}  # beans of the last time: most come again
 
     def wanted(self, bean: str) -> list[tuple[Metric, dict[str, str]]]:
         """The metrics that this bean feeds, each with the labels that the bean's name gives."""
-        if (known := self._known.get(bean)) is not None:
-            return known
         name = parse(bean)
-        found = []
-        for metric in self._candidates(name):
-            labels = _labels(metric, name)
-            if labels is not None:
-                found.append((metric, labels))
-        return found
+        labelled = ((metric, _labels(metric, name)) for metric in self._candidates(name))
+        return [(metric, labels) for metric, labels in labelled if labels is not None]
 
     def translate(self, readings: Iterable[Reading]) -> Translated:
         beans: dict[str, dict[str, Value]] = defaultdict(dict)
@@ -63,19 +57,22 @@ class Translator:
         families: dict[str, Family] = {}
         seen: set[str] = set()
         unusable = 0
-        known = {bean: self.wanted(bean) for bean in beans}
-        self._known = known
+        known = self._known = {bean: self._fed(bean) for bean in beans}
         for bean, values in beans.items():
-            for metric, labels in known[bean]:
-                if not any(attribute in values for attribute in _needed(metric)):
+            for fed in known[bean]:
+                if values.keys().isdisjoint(fed.needed):
                     continue
-                seen.add(metric.key)
-                samples, bad = _samples(metric, labels, values)
+                seen.add(fed.key)
+                samples, bad = fed.samples(values)
                 unusable += bad
                 if samples:
-                    families.setdefault(metric.name, Family(metric)).samples += samples
+                    families.setdefault(fed.metric.name, Family(fed.metric)).samples += samples
         ordered = dict(sorted(families.items(), key=lambda item: self._order[item[0]]))
         return Translated(ordered, unusable, frozenset(seen))
+
+    def _fed(self, bean: str) -> "list[_Fed]":
+        known = self._known.get(bean)
+        return [_Fed(metric, labels) for metric, labels in self.wanted(bean)] if known is None else known
 
     def _candidates(self, name: ObjectName) -> list[Metric]:
         keys = dict(name.keys)
@@ -106,20 +103,27 @@ def _labels(metric: Metric, name: ObjectName) -> dict[str, str] | None:
     return labels | dict(metric.fixed)
 
 
-def _needed(metric: Metric) -> tuple[str, ...]:
-    return (metric.attribute, metric.total) if metric.total else (metric.attribute,)
+class _Fed:
+    """A metric that a bean feeds, with all that is known of it before its values come."""
 
+    __slots__ = ("key", "metric", "needed", "sorted", "suffix", "varying")
 
-def _samples(metric: Metric, labels: dict[str, str], values: dict[str, Value]) -> tuple[list[Sample], int]:
-    if metric.kind is Kind.STATE:
-        word = values.get(metric.attribute)
-        return ([("", _sorted(labels | {metric.word: str(word)}), 1.0)], 0) if word not in (None, "") else ([], 1)
-    if metric.kind is Kind.SUMMARY:
-        return _summary(metric, labels, values)
-    number = usable(metric, values.get(metric.attribute))
-    if number is None:
-        return [], 1
-    return [("_total" if metric.kind is Kind.COUNTER else "", _sorted(labels), number * metric.factor)], 0
+    def __init__(self, metric: Metric, labels: dict[str, str]) -> None:
+        self.metric, self.key = metric, metric.key
+        self.varying, self.sorted = labels, _sorted(labels)
+        self.needed = (metric.attribute, metric.total) if metric.total else (metric.attribute,)
+        self.suffix = "_total" if metric.kind is Kind.COUNTER else ""
+
+    def samples(self, values: dict[str, Value]) -> tuple[list[Sample], int]:
+        """And how many of the values were of no use."""
+        metric = self.metric
+        if metric.kind is Kind.SUMMARY:
+            return _summary(metric, self.varying, values)
+        told = values.get(metric.attribute)
+        if metric.kind is Kind.STATE:
+            return ([("", _sorted(self.varying | {metric.word: str(told)}), 1.0)], 0) if told not in (None, "") else ([], 1)
+        number = usable(metric, told)
+        return ([(self.suffix, self.sorted, number * metric.factor)], 0) if number is not None else ([], 1)
 
 
 def _summary(metric: Metric, labels: dict[str, str], values: dict[str, Value]) -> tuple[list[Sample], int]:

@@ -77,9 +77,11 @@ class ProbeTopic:
         found = {}
         for where, answer in self._admin.list_offsets(asked, request_timeout=LOOK_TIMEOUT).items():
             try:
-                found[int(where.partition)] = int(answer.result().offset)
+                offset = int(answer.result().offset)
             except KafkaException:
                 continue
+            if offset >= 0:  # librdkafka may answer -1001, and no error, while brokers are cut off
+                found[int(where.partition)] = offset
         return found
 
     def create(self, assignment: Sequence[Sequence[int]]) -> None:

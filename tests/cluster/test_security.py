@@ -36,7 +36,7 @@ MODES = [
 @pytest.fixture(scope="module", params=MODES)
 def cluster(request: pytest.FixtureRequest):
     provider, security = request.param
-    with Cluster(provider=provider, security=security) as cluster:
+    with Cluster(provider=provider, security=security, javaagent=True, jolokia=True) as cluster:  # all that listens
         cluster.create_topic("secret")
         yield cluster
 
@@ -144,6 +144,8 @@ def test_what_is_reached_from_outside_the_pods_listens_on_loopback_only(cluster:
     ours = [int(address.split(":")[1]) for address in cluster.address.bootstrap.split(",")]
     ours += [int(address.split(":")[1]) for address in cluster.direct_address.bootstrap.split(",")]
     ours += [int(where.split(":")[1]) for where in (*cluster.facts()["jmx"].values(), *cluster.facts()["toxiproxy"])]
+    pages = [*cluster.facts()["agent"].values(), *cluster.facts()["jolokia"].values()]
+    ours += [int(page.split(":")[2].split("/")[0]) for page in pages]
     listening = {c.laddr.port: c.laddr.ip for c in psutil.net_connections("tcp") if c.status == psutil.CONN_LISTEN}
 
     assert {listening[port].removeprefix("::ffff:") for port in ours} == {"127.0.0.1"}
@@ -158,6 +160,7 @@ def test_no_process_listens_elsewhere_but_for_the_jdks_own_local_connector(clust
     for process in marked_processes(cluster.folder.name):
         sockets = [c.laddr for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
         assert sockets, "the test would see nothing even if something listened"
+        assert process.net_connections("udp") == [], "somebody tells the network of himself"
         elsewhere[process.pid] = [a.port for a in sockets if not a.ip.removeprefix("::ffff:").startswith("127.")]
         if elsewhere[process.pid]:
             assert "-Dcom.sun.management.jmxremote.local.only=true" in process.cmdline()

@@ -1,7 +1,5 @@
 """The catalogue held against recorded nodes: whole, and after something was taken away, added or changed."""
 
-from dataclasses import replace
-
 import pytest
 
 from exporters.readings import Reading
@@ -58,7 +56,7 @@ def test_a_bean_nobody_knows_is_named():
 
 def test_a_number_that_became_a_word_is_of_another_kind():
     readings = [
-        replace(reading, value="many") if "UnderReplicatedPartitions" in reading.bean else reading
+        reading._replace(value="many") if "UnderReplicatedPartitions" in reading.bean else reading
         for reading in recorded("4.3.1-broker")
     ]
 
