@@ -24,6 +24,7 @@ from compose.cluster import Cluster
 from compose.state import marked_processes
 from kernel.cluster import ClusterAddress
 from kernel.errors import UsageError
+from kernel.waiting import wait_until
 from tests.cluster.traffic import read, send
 
 MODES = [
@@ -110,7 +111,8 @@ def test_a_user_may_do_nothing_until_an_acl_says_so(cluster: Cluster):
     for answer in admin.create_acls([rule]).values():
         answer.result()
 
-    assert send(alice, "secret", ["now"]) == ["now"]
+    # The controller has the rule; the broker that leads reads it from the metadata log a moment later.
+    wait_until(lambda: send(alice, "secret", ["now"]), lambda sent: sent == ["now"], what="let in", timeout=30)
 
 
 def test_a_user_without_a_password_is_refused_instead_of_given_the_administrators(cluster: Cluster):
