@@ -25,14 +25,15 @@ def exporter(
         nodes = ", ".join(f"{cluster.name} with {_nodes(len(cluster.nodes))}" for cluster in wanted.clusters)
         err.print(f"{config} is right: {nodes}.", markup=False)
         return
+
+    def metrics(accept: str) -> tuple[str, bytes]:
+        form: Format = wanted_format(accept)
+        return CONTENT_TYPES[form], running.metrics(form)
+
     log_to_stderr()
+    here = site(wanted, metrics, lambda: running.ready)
     with exporter_of(wanted) as running:
-
-        def metrics(accept: str) -> tuple[str, bytes]:
-            form: Format = wanted_format(accept)
-            return CONTENT_TYPES[form], running.metrics(form)
-
-        serve(site(wanted, metrics, lambda: running.ready), lambda words: err.print(words, markup=False))
+        serve(here, lambda words: err.print(words, markup=False))
 
 
 def _nodes(count: int) -> str:

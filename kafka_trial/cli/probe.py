@@ -29,13 +29,14 @@ def probe(
     if check:
         err.print(f"{config} is right: topic {wanted.topic} on {wanted.kafka.bootstrap}.", markup=False)
         return
+
+    def metrics(accept: str) -> tuple[str, bytes]:
+        form = wanted_format(accept)
+        text = join([render(families(probing.seen, time.monotonic()), {})], form) + end(form)
+        return CONTENT_TYPES[form], text
+
     log_to_stderr()
     logging.getLogger("kafka").setLevel(logging.CRITICAL)  # tells of every connection; what becomes of them is told by us
-    with probing as running:
-
-        def metrics(accept: str) -> tuple[str, bytes]:
-            form = wanted_format(accept)
-            text = join([render(families(running.seen, time.monotonic()), {})], form) + end(form)
-            return CONTENT_TYPES[form], text
-
-        serve(site(wanted, metrics, lambda: running.ready), lambda words: err.print(words, markup=False))
+    here = site(wanted, metrics, lambda: probing.ready)
+    with probing:
+        serve(here, lambda words: err.print(words, markup=False))

@@ -29,7 +29,7 @@ OURS = 128 + 15  # how an end by SIGTERM arrives here
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    listen: str
+    listening: socket.socket
     metrics: Metrics
     ready: Callable[[], bool]
     tls: ssl.SSLContext | None = None
@@ -38,9 +38,10 @@ class Site:
 
 
 def site(config: "Daemon", metrics: Metrics, ready: Callable[[], bool]) -> Site:
-    """Everything that may be wrong with it is found here, before anything runs."""
+    """Everything that may be wrong with it is found here, before anything runs. `metrics` and `ready` are asked later."""
     username, password = user_and_password(config.login)
-    return Site(config.listen, metrics, ready, _tls(config.tls) if config.tls else None, username, password)
+    tls = _tls(config.tls) if config.tls else None
+    return Site(bound(config.listen), metrics, ready, tls, username, password)
 
 
 def serve(site: Site, say: Callable[[str], None]) -> None:
@@ -49,7 +50,6 @@ def serve(site: Site, say: Callable[[str], None]) -> None:
 
     sys.setswitchinterval(SWITCH)
     gc.set_threshold(*GARBAGE)
-    listening = bound(site.listen)
     config = uvicorn.Config(
         application(site),
         log_level="warning",
@@ -60,7 +60,7 @@ def serve(site: Site, say: Callable[[str], None]) -> None:
     )
     config.load()
     config.ssl = site.tls
-    host, port = listening.getsockname()[:2]
+    host, port = site.listening.getsockname()[:2]
     words = f"listening on {'https' if site.tls else 'http'}://{f'[{host}]' if ':' in host else host}:{port}/metrics"
 
     class Server(uvicorn.Server):
@@ -69,14 +69,14 @@ def serve(site: Site, say: Callable[[str], None]) -> None:
             say(words)  # not before: only now does a signal end it well
 
     try:
-        Server(config).run(sockets=[listening])
+        Server(config).run(sockets=[site.listening])
     except KeyboardInterrupt:
         pass
     except SystemExit as ended:
         if ended.code != OURS:
             raise
     finally:
-        listening.close()
+        site.listening.close()
 
 
 def bound(listen: str) -> socket.socket:
