@@ -13,22 +13,25 @@ from exporters.selection import selected
 from exporters.translate import Translator
 from kernel.metric_tables import FROM_JMX, METRICS
 from kernel.metric_tables.rows import family_a, family_b, family_c
-from kernel.metrics import Kind, Metric, Scope, as_version
+from kernel.metrics import Kind, Scope, as_version
 from tests.pure.beans import NODES, recorded
 
 TOP = Path(__file__).parent.parent.parent
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.key)
-def test_every_row_is_whole(metric: Metric):
-    assert metric.help.endswith((".", "…"))
-    assert metric.name == metric.name.lower()
-    assert (metric.kind is Kind.COUNTER) == metric.name.endswith("_total"), "a counter, and nothing else, ends in _total"
-    assert not metric.name.endswith(("_info", "_created", "_bucket", "_sum")), "Prometheus keeps these endings for itself"
-    assert not re.search("_ms(_|$)", metric.name), "Prometheus wants whole words for units"
-    assert metric.kind in (Kind.SUMMARY, Kind.HISTOGRAM) or not metric.name.endswith("_count")
-    assert all(re.fullmatch("[a-z][a-z_]*", label) for label in metric.label_names)
-    assert metric.roles or not metric.bean
+def test_every_row_is_whole():
+    for metric in METRICS:
+        assert metric.help.endswith((".", "…")), metric.key
+        assert metric.name == metric.name.lower(), metric.key
+        assert (metric.kind is Kind.COUNTER) == metric.name.endswith("_total"), (
+            f"{metric.key}: a counter ends in _total, alone"
+        )
+        reserved = ("_info", "_created", "_bucket", "_sum")
+        assert not metric.name.endswith(reserved), f"{metric.key}: Prometheus keeps these endings for itself"
+        assert not re.search("_ms(_|$)", metric.name), f"{metric.key}: Prometheus wants whole words for units"
+        assert metric.kind in (Kind.SUMMARY, Kind.HISTOGRAM) or not metric.name.endswith("_count"), metric.key
+        assert all(re.fullmatch("[a-z][a-z_]*", label) for label in metric.label_names), metric.key
+        assert metric.roles or not metric.bean, metric.key
 
 
 def test_a_bean_and_attribute_is_asked_for_once():

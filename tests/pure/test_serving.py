@@ -15,6 +15,8 @@ import trustme
 
 from kernel.waiting import wait_until
 
+pytestmark = pytest.mark.slow  # each starts a process
+
 TRIAL = str(Path(sys.executable).parent / "kafka-trial")
 NODE = '[[clusters]]\nname = "a"\nnodes = { 1 = "127.0.0.1:1" }\n'  # refused at once: nothing listens there
 PASSWORD = "s3cret: so long"
