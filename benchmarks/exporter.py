@@ -40,6 +40,7 @@ TRIAL = str(Path(sys.executable).parent / "kafka-trial")
 PARTITIONS = 1000
 METRICS = selected(FROM_JMX)
 ASKED = asks(METRICS)
+PAUSE = 0.01  # seconds between two scrapes
 INCLUDED, EVERYTHING = "agent, include list", "agent, every bean"
 
 
@@ -64,7 +65,11 @@ def main() -> None:
         with closing(JmxQueryCollector(cluster.jmx(1), ASKED, timeout=60)) as jmxquery:
             costs = _costs(cluster, jmxquery, everything, rounds)
         together = _together(cluster, rounds)
-        answers = {mode: _scraped(cluster, mode, scrapes) for mode in ("off", "topic", "each")}
+        answers = {
+            f"partitions = {mode}, every {interval} s": _scraped(cluster, mode, interval, scrapes)
+            for interval in (2, 15)  # far too often, and the default
+            for mode in ("off", "topic", "each")
+        }
     _print(costs, together, answers, as_json=asked.json)
 
 
@@ -182,39 +187,41 @@ def _at_once(collectors: list[JmxQueryCollector]) -> float:
 @dataclass
 class Answers:
     milliseconds: list[float]
+    asleep: list[float]  # how much longer than it should each pause between two scrapes took: the wait for a processor
     bytes: int
     series: int
 
-    def quantile(self, part: float) -> float:
-        """The median of what it is in each hundred: a machine that stands still for a moment spoils one of them."""
-        hundreds = [sorted(self.milliseconds[at : at + 100]) for at in range(0, len(self.milliseconds), 100)]
-        return statistics.median(some[int(part * (len(some) - 1))] for some in hundreds)
+
+def quantile(values: list[float], part: float) -> float:
+    return sorted(values)[int(part * (len(values) - 1))]
 
 
-def _scraped(cluster: Cluster, partitions: str, scrapes: int) -> Answers:
-    """On one connection, as Prometheus does it, while the exporter collects three times as often as by default."""
-    with _exporter(cluster, partitions) as port:
+def _scraped(cluster: Cluster, partitions: str, interval: float, scrapes: int) -> Answers:
+    """On one connection, as Prometheus does it, while the exporter goes on collecting."""
+    with _exporter(cluster, partitions, interval) as port:
         connection = HTTPConnection("127.0.0.1", port, timeout=60)
-        took, page = [], b""
+        took, asleep, page = [], [], b""
         for _ in range(scrapes):
             began = time.perf_counter()
             connection.request("GET", "/metrics")
             page = connection.getresponse().read()
-            took.append((time.perf_counter() - began) * 1000)
-            time.sleep(0.01)
+            ended = time.perf_counter()
+            time.sleep(PAUSE)
+            took.append((ended - began) * 1000)
+            asleep.append((time.perf_counter() - ended - PAUSE) * 1000)
         connection.close()
     lines = page.splitlines()
     assert sum(line.startswith(b"kafka_jmx_up") and line.endswith(b" 1.0") for line in lines) == 3, "a broker was not seen"
-    return Answers(took, len(page), sum(not line.startswith(b"#") for line in lines))
+    return Answers(took, asleep, len(page), sum(not line.startswith(b"#") for line in lines))
 
 
 @contextmanager
-def _exporter(cluster: Cluster, partitions: str) -> Iterator[int]:
+def _exporter(cluster: Cluster, partitions: str, interval: float) -> Iterator[int]:
     nodes = ", ".join(f'{node} = "{cluster.jolokia_url(node)}"' for node in cluster.brokers)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "exporter.toml"
         file.write_text(
-            'listen = "127.0.0.1:0"\ninterval = 5\n[[clusters]]\nname = "wide"\ncollector = "jolokia"\n'
+            f'listen = "127.0.0.1:0"\ninterval = {interval}\n[[clusters]]\nname = "wide"\ncollector = "jolokia"\n'
             f'partitions = "{partitions}"\nmax_series = 100000\nnodes = {{ {nodes} }}\n'
         )
         process = subprocess.Popen([TRIAL, "exporter", "--config", str(file)], stderr=subprocess.PIPE, text=True)
@@ -258,9 +265,10 @@ def _print(costs: dict[str, Cost], together: list[float], answers: dict[str, Ans
         "ratios": {name: round(ratio, 3) for name, ratio in ratios.items()},
         "jmxquery, three brokers at once, seconds": round(statistics.median(together), 3),
         "/metrics": {
-            f"partitions = {mode}": {
-                "p50 ms": round(found.quantile(0.5), 2),
-                "p99 ms": round(found.quantile(0.99), 2),
+            mode: {
+                "p50 ms": round(quantile(found.milliseconds, 0.5), 2),
+                "p99 ms": round(quantile(found.milliseconds, 0.99), 2),
+                "pause p99 ms": round(quantile(found.asleep, 0.99), 2),
                 "series": found.series,
                 "bytes": found.bytes,
             }
@@ -277,10 +285,13 @@ def _print(costs: dict[str, Cost], together: list[float], answers: dict[str, Ans
     for name, ratio in ratios.items():
         print(f"  {name:36} {ratio:.2f}")
     print(f"  jmxquery, three brokers at once      {figures['jmxquery, three brokers at once, seconds']:.2f} s")
-    print("/metrics, scraped while the exporter collects")
+    print(
+        "/metrics, scraped while the exporter collects; and how late a bare pause ended meanwhile, waiting for a processor"
+    )
     for mode, one in figures["/metrics"].items():
         size = f"{one['series']:6} series, {one['bytes'] / 1e6:.1f} MB"
-        print(f"  {mode:20} p50 {one['p50 ms']:6.2f} ms   p99 {one['p99 ms']:6.2f} ms   {size}")
+        times = f"p50 {one['p50 ms']:6.2f} ms   p99 {one['p99 ms']:6.2f} ms   pause p99 {one['pause p99 ms']:6.2f} ms"
+        print(f"  {mode:32} {times}   {size}")
 
 
 if __name__ == "__main__":
