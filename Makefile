@@ -22,7 +22,7 @@ setup: $(STAMP)  ## virtual environment, packages, Kafka's jars, Toxiproxy, clas
 	@$(BIN)/kafka-trial fetch --quiet
 
 check: $(STAMP)  ## seconds, no broker: ruff, mypy, pure tests
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && $(BIN)/python -m pytest -q -m "not slow" tests/pure tests/test_house.py
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && $(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow" tests/pure tests/test_house.py
 
 pure: $(STAMP)  ## the pure tests alone
 	@$(BIN)/python -m pytest -q tests/pure tests/test_house.py

@@ -26,22 +26,21 @@ def kafka_jars(version: str, say: Say = lambda _: None) -> list[Path]:
 
 def javaagent_jar(say: Say = lambda _: None) -> Path:
     """Prometheus' jmx_exporter as a Java agent."""
-    folder = cached(
-        "javaagent",
-        lambda into: _copy_dependencies("javaagent", into, say, "the JMX exporter agent", {}),
-        mend="run `kafka-trial fetch --again`",
-    )
-    return next(folder.glob("jmx_prometheus_javaagent-*.jar"))
+    return _agent("javaagent", "the JMX exporter agent", "jmx_prometheus_javaagent-*.jar", say)
 
 
 def jolokia_jar(say: Say = lambda _: None) -> Path:
     """Jolokia as a Java agent: JMX over HTTP."""
+    return _agent("jolokia", "the Jolokia agent", "jolokia-agent-jvm-*-javaagent.jar", say)
+
+
+def _agent(profile: str, what: str, jar: str, say: Say) -> Path:
     folder = cached(
-        "jolokia",
-        lambda into: _copy_dependencies("jolokia", into, say, "the Jolokia agent", {}),
+        profile,
+        lambda into: _copy_dependencies(profile, into, say, what, {}),
         mend="run `kafka-trial fetch --again`",
     )
-    return next(folder.glob("jolokia-agent-jvm-*-javaagent.jar"))
+    return next(folder.glob(jar))
 
 
 def forget_jars(version: str) -> None:
