@@ -28,6 +28,7 @@ log.close()
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_was_frozen_tells_for_how_long(tmp_path: Path):
     program = [sys.executable, "-c", TICKING, str(tmp_path / "events.jsonl")]
     with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as ticking:
