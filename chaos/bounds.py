@@ -184,10 +184,13 @@ def consumer_closed(given: Given, *, busy_s: float = 0.0) -> Bound:
     return _sum(*_rebalance(given, busy_s), *_clients(given), _allowance(given))
 
 
-def static_member_back(given: Given, *, away_s: float) -> Bound:
-    """A static member that is back within its session gets its partitions back, and nobody rebalances."""
+def static_member_back(given: Given, *, away_s: float, session_s: float | None = None) -> Bound:
+    """A static member that is back within its session gets its partitions back, and nobody rebalances.
+
+    `session_s` is the group's own, where it is not the one that brokers or clients have by their settings.
+    """
     key = "group.consumer.session.timeout.ms" if _next_generation(given) else "session.timeout.ms"
-    session = given.of_broker(key) if _next_generation(given) else given.of_client(key)
+    session = session_s or (given.of_broker(key) if _next_generation(given) else given.of_client(key))
     if away_s >= session:
         raise UsageError(f"a static member away for {away_s:g} s has lost its session of {session:g} s ({key}): shorten it.")
     return _sum((away_s, "away"), *_clients(given), _allowance(given))

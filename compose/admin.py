@@ -63,17 +63,17 @@ def describe_configs(address: ClusterAddress, kind: str, name: str) -> dict[str,
     return {key: entry.value for key, entry in sorted(entries.items()) if entry.value is not None}
 
 
-def alter_topic(address: ClusterAddress, topic: str, config: dict[str, str]) -> None:
+def alter_configs(address: ClusterAddress, kind: str, name: str, config: dict[str, str]) -> None:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
     admin = _admin(address)
     changes = [ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in config.items()]
-    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=changes)
+    resource = ConfigResource(ResourceType[kind.upper()], name, incremental_configs=changes)
     try:
         admin.incremental_alter_configs([resource], request_timeout=TIMEOUT)[resource].result()
     except KafkaException as error:
-        raise UsageError(f"topic {topic!r} could not be changed to {config}: {error.args[0].str()}", topic=topic) from error
+        raise UsageError(f"{kind} {name!r} could not be changed to {config}: {error.args[0].str()}") from error
 
 
 def delete_topics(address: ClusterAddress, topics: list[str]) -> None:

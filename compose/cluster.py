@@ -315,9 +315,16 @@ class Cluster:
 
     def alter_topic(self, topic: str, config: Mapping[str, str]) -> None:
         """Change a topic's configuration while it is in use."""
-        from compose.admin import alter_topic
+        self._alter("topic", topic, config)
 
-        alter_topic(self.direct_address, topic, {key: str(value) for key, value in config.items()})
+    def alter_group(self, group: str, config: Mapping[str, str]) -> None:
+        """Change the configuration of a group of the next generation, which is kept by the brokers and not by members."""
+        self._alter("group", group, config)
+
+    def _alter(self, kind: str, name: str, config: Mapping[str, str]) -> None:
+        from compose.admin import alter_configs
+
+        alter_configs(self.direct_address, kind, name, {key: str(value) for key, value in config.items()})
 
     def delete_topics(self, *topics: str) -> None:
         """Delete topics that exist; those that do not are passed over."""

@@ -149,6 +149,7 @@ def test_a_static_member_that_is_back_in_time_costs_its_absence():
 
     with pytest.raises(UsageError, match=r"away for 50 s has lost its session of 45 s \(session.timeout.ms\)"):
         bounds.static_member_back(given(), away_s=50)
+    assert bounds.static_member_back(given(allowance=0), away_s=50, session_s=60).seconds == 52.0
 
 
 def test_a_setting_that_the_broker_did_not_describe_is_asked_for_by_name():
