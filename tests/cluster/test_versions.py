@@ -10,6 +10,7 @@ from compose.links import Link
 from compose.state import marked_processes
 from compose.toxics import Cut
 from kernel.errors import FetchFailed, UsageError
+from kernel.waiting import wait_until
 from tests.cluster.providers import PROVIDERS
 from tests.cluster.traffic import read, send
 
@@ -86,16 +87,23 @@ def test_no_node_goes_round_its_proxies(version: str):
     """A voter learns its leader's address from the leader: found here on 2026-11-16, as metadata that crossed a cut link."""
     with Cluster(brokers=3, kafka=version, provider="processes") as cluster:
         cluster.create_topic("busy", partitions=4)
+        # A voter that is cut off before it has heard of the topic follows nobody, and nothing would be seen of it.
+        every_call = {(node, f"127.77.{node}.{other}") for node in cluster.nodes for other in cluster.nodes if node != other}
+        wait_until(lambda: all_calls(cluster), every_call.issubset, what="each node fetches from each other", timeout=30)
         voter = next(node for node in cluster.nodes if node != cluster.controller())
         seen: set[tuple[int, str]] = set()
         with cluster.broken(Cut(), *(Link(voter, other, "controller") for other in cluster.nodes if other != voter)):
             for _ in range(25):  # longer than a voter's fetch timeout: then it takes the address that its leader tells
-                seen |= {(node, address) for node in cluster.nodes for address in addresses_called_by(cluster, node)}
+                seen |= all_calls(cluster)
                 time.sleep(0.2)
 
     around = [(node, address) for node, address in seen if not address.startswith(f"127.77.{node}.")]
     assert around == []
     assert (1, "127.77.1.2") in seen, "the test would see nothing even if something went round"
+
+
+def all_calls(cluster: Cluster) -> set[tuple[int, str]]:
+    return {(node, address) for node in cluster.nodes for address in addresses_called_by(cluster, node)}
 
 
 def addresses_called_by(cluster: Cluster, node: int) -> list[str]:
