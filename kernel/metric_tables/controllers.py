@@ -8,9 +8,10 @@ from kernel.metrics import CONTROLLER, Metric, Scope
 _CONTROLLER = "kafka.controller:type=KafkaController,name="
 _STATS = "kafka.controller:type=ControllerStats,name="
 _QUEUE = "kafka.controller:type=ControllerEventManager,name="
-_OF: dict[str, Any] = {"roles": frozenset({CONTROLLER})}
+_OF: dict[str, Any] = {"roles": frozenset({CONTROLLER}), "scope": Scope.NODE}
 _REPEATED: dict[str, Any] = _OF | {"scope": Scope.CONTROLLERS}
 _ACTIVE: dict[str, Any] = _OF | {"scope": Scope.ACTIVE}
+_EACH_COUNTS = "Every controller counts it, so a sum is too many: max(increase())."
 
 
 def _counted(name: str, help: str, **more: object) -> Metric:  # noqa: A002
@@ -23,7 +24,6 @@ ROWS = (
         _CONTROLLER + "ActiveControllerCount",
         "1 on the active controller, 0 on the others; the sum over controllers is 1 in a healthy cluster.",
         star=True,
-        scope=Scope.NODE,
         note="Alert on sum != 1 or absent().",
         **_OF,
     ),
@@ -37,8 +37,8 @@ ROWS = (
         _STATS + "UncleanLeaderElectionsPerSec",
         "Leaders elected from outside the ISR: acknowledged records may be lost.",
         star=True,
-        note="One event must page: increase() over a window longer than the alert's `for`.",
-        **_ACTIVE,
+        note=f"{_EACH_COUNTS} One event must page: over a window longer than the alert's `for`.",
+        **_REPEATED,
     ),
     gauge(
         _CONTROLLER + "PreferredReplicaImbalanceCount",
@@ -84,10 +84,20 @@ ROWS = (
         _STATS + "ElectionFromEligibleLeaderReplicasPerSec",
         "Leaders elected from the eligible leader replicas (KIP-966): outside the ISR, and yet nothing is lost.",
         since="4.0",
-        **_ACTIVE,
+        note=_EACH_COUNTS,
+        **_REPEATED,
     ),
-    _counted("NewActiveControllersCount", "Elections of an active controller that this controller has seen."),
-    _counted("TimedOutBrokerHeartbeatCount", "Heartbeats of brokers that came too late."),
+    _counted(
+        "NewActiveControllersCount",
+        "Elections of an active controller that this controller has seen since it started.",
+        note=_EACH_COUNTS,
+        scope=Scope.CONTROLLERS,
+    ),
+    _counted(
+        "TimedOutBrokerHeartbeatCount",
+        "Heartbeats that this controller, while active, did not get round to in time.",
+        note="A dead broker sends none: for that see timesincelastheartbeatreceivedms.",
+    ),
     _counted("EventQueueOperationsTimedOutCount", "Operations of the controller that were given up."),
     _counted("EventQueueOperationsStartedCount", "Operations of the controller that were begun."),
     _counted(

@@ -3,13 +3,13 @@
 from typing import Any
 
 from kernel.metric_tables.rows import counter, gauge, state, summary
-from kernel.metrics import CONTROLLER, EVERY_ROLE, Scope
+from kernel.metrics import EVERY_ROLE, Scope
 
 _RAFT = "kafka.server:type=raft-metrics"
 _BROKER = "kafka.server:type=broker-metadata-metrics"
 _LOADER = "kafka.server:type=MetadataLoader,name="
 _NODE: dict[str, Any] = {"roles": EVERY_ROLE, "scope": Scope.NODE}
-_VOTER: dict[str, Any] = {"roles": frozenset({CONTROLLER}), "scope": Scope.NODE}
+_REPEATED: dict[str, Any] = {"roles": EVERY_ROLE, "scope": Scope.CONTROLLERS}
 
 ROWS = (
     state(_RAFT, "What this node is in the quorum: leader, follower, candidate, observer …", "current-state", **_NODE),
@@ -19,7 +19,7 @@ ROWS = (
     gauge(_RAFT, "Offset up to which the metadata log is committed.", "high-watermark", **_NODE),
     gauge(_RAFT, "Where this node's copy of the metadata log ends.", "log-end-offset", **_NODE),
     gauge(_RAFT, "Epoch of the last record in this node's copy of the metadata log.", "log-end-epoch", **_NODE),
-    gauge(_RAFT, "Voters of the quorum.", "number-of-voters", since="4.0", **_NODE),
+    gauge(_RAFT, "Voters of the quorum.", "number-of-voters", since="4.0", **_REPEATED),
     gauge(
         _RAFT,
         "Observers of the quorum, brokers above all; the leader counts them.",
@@ -57,7 +57,7 @@ ROWS = (
         note="Nodes that disagree see the cluster split.",
         **_NODE,
     ),
-    gauge(_LOADER + "CurrentMetadataVersion", "Feature level of metadata.version.", **_NODE),
+    gauge(_LOADER + "CurrentMetadataVersion", "Feature level of metadata.version.", **_REPEATED),
     counter(_LOADER + "HandleLoadSnapshotCount", "Metadata snapshots loaded.", "Value", **_NODE),
     gauge(
         _LOADER + "AvgIdleRatio", "How idle the thread is that applies metadata, 0 to 1.", unit="ratio", since="4.2", **_NODE
@@ -66,7 +66,7 @@ ROWS = (
         _LOADER + "FinalizedLevel,featureName={feature}",
         "Level at which a feature is finalised in the cluster.",
         since="4.2",
-        **_NODE,
+        **_REPEATED,
     ),
     gauge(
         "kafka.server:type=SnapshotEmitter,name=LatestSnapshotGeneratedBytes",

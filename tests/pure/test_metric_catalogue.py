@@ -13,7 +13,7 @@ from exporters.selection import selected
 from exporters.translate import Translator
 from kernel.metric_tables import FROM_JMX, METRICS
 from kernel.metric_tables.rows import family_a, family_b, family_c
-from kernel.metrics import Kind, Scope, as_version
+from kernel.metrics import BROKER, Kind, Scope, as_version
 from tests.pure.beans import NODES, recorded
 
 TOP = Path(__file__).parent.parent.parent
@@ -89,6 +89,8 @@ def test_what_controllers_repeat_is_never_a_brokers_own():
     assert "kafka_controller_kafkacontroller_offlinepartitionscount" in repeated
     assert "kafka_controller_kafkacontroller_activecontrollercount" not in repeated, "its sum must be 1"
     assert "kafka_server_replicamanager_underreplicatedpartitions" not in repeated
+    assert "kafka_controller_controllerstats_uncleanleaderelections_total" in repeated, "every controller counts it"
+    assert not [metric.key for metric in METRICS if metric.scope is Scope.BROKER and BROKER not in metric.roles]
 
 
 @pytest.mark.parametrize(
