@@ -3,12 +3,14 @@
 import os
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from kernel.cluster import ClusterAddress
 from kernel.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import BaseModel, ValidationError
 
     from kafka_trial.daemon.tables import Kafka, Login
@@ -32,7 +34,7 @@ def load(file: Path, model: "type[M]") -> "M":
     try:
         return model.model_validate(_seen_from(file.parent, told))
     except ValidationError as trouble:
-        raise UsageError(f"{file}: {_first(trouble, told)}.") from None
+        raise UsageError(f"{file}: {_first(trouble, model)}.") from None
 
 
 def user_and_password(login: "Login | None") -> tuple[str, str]:
@@ -76,12 +78,12 @@ def _seen_from(folder: Path, told: Any) -> Any:
     }
 
 
-def _first(trouble: "ValidationError", told: dict[str, Any]) -> str:
+def _first(trouble: "ValidationError", model: "type[BaseModel]") -> str:
     """The first of all mistakes: mended one by one, each gets its own sentence."""
     error = trouble.errors(include_url=False)[0]
     where = ".".join(f"[{part}]" if isinstance(part, int) else str(part) for part in error["loc"]).replace(".[", "[")
     if error["type"] == "extra_forbidden":
-        return f"the key {where} is not known"
+        return f"the key {where} is not known: choose one of {', '.join(_known(model, error['loc'][:-1]))}"
     if error["type"] == "missing":
         return f"{where} is missing"
     said = error["msg"].removeprefix("Value error, ")
@@ -90,3 +92,19 @@ def _first(trouble: "ValidationError", told: dict[str, Any]) -> str:
     given = error.get("input")
     shown = f" = {given!r}" if isinstance(given, (str, int, float, bool)) else ""
     return f"{where}{shown}: {said[0].lower()}{said[1:]}"
+
+
+def _known(model: "type[BaseModel]", where: "Sequence[int | str]") -> list[str]:
+    """The keys of the table that is found at `where`; a number there is a place in a list of tables."""
+    for name in (part for part in where if isinstance(part, str)):
+        model = _table_in(model.model_fields[name].annotation)
+    return list(model.model_fields)
+
+
+def _table_in(annotation: Any) -> "type[BaseModel]":
+    """The table that a key holds, be it optional or one of a list."""
+    from pydantic import BaseModel
+
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(_table_in(part) for part in get_args(annotation) if part not in (type(None), ...))

@@ -128,7 +128,7 @@ def test_the_daemon_waits_for_a_cluster_lives_with_it_and_ends_well(cluster: Clu
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("intervall = 1", "the key intervall is not known."),
+        ("intervall = 1", "the key intervall is not known: choose one of listen, tls, login, kafka, topic, interval, "),
         ("interval = 0", "interval = 0: input should be greater than 0."),
         (
             "kafka.settings = { 'no.such' = 1 }",

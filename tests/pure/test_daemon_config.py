@@ -45,8 +45,11 @@ def test_paths_are_seen_from_the_file(tmp_path: Path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("intervall = 5\n" + RIGHT, "the key intervall is not known"),
-        (RIGHT + "colector = 'jolokia'\n", "the key clusters[0].colector is not known"),
+        ("intervall = 5\n" + RIGHT, "the key intervall is not known: choose one of listen, tls, login, interval, "),
+        (
+            RIGHT + "colector = 'jolokia'\n",
+            "the key clusters[0].colector is not known: choose one of name, nodes, collector, ",
+        ),
         ("", "clusters is missing"),
         ("[[clusters]]\nname = 'a'\n", "clusters[0].nodes is missing"),
         ("[[clusters]]\nname = 'a'\nnodes = {}\n", "clusters[0].nodes: dictionary should have at least 1 item"),
@@ -72,7 +75,10 @@ def test_paths_are_seen_from_the_file(tmp_path: Path):
         (RIGHT + "partitions = 'some'\n", "clusters[0].partitions = 'some': input should be 'off', 'topic' or 'each'"),
         (RIGHT + "ca_file = 'none.pem'\n", "none.pem': path does not point to a file"),
         (RIGHT + "[clusters.login]\nusername = 'a'\n", "needs either password_file or password_env"),
-        (RIGHT + "[clusters.login]\nusername = 'a'\npassword = 'hush'\n", "the key clusters[0].login.password is not known"),
+        (
+            RIGHT + "[clusters.login]\nusername = 'a'\npassword = 'hush'\n",
+            "the key clusters[0].login.password is not known: choose one of username, password_file, password_env",
+        ),
         ("listen = \n", "is not TOML: Invalid value"),
     ],
 )
