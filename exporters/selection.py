@@ -3,9 +3,11 @@
 from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
+from exporters.translate import Translated
 from kernel.metrics import EVERY_ROLE, Metric, Scope
 
 VERSION = "kafka_server_app_version"
+ACTIVE = "kafka_controller_kafkacontroller_activecontrollercount"
 
 
 class Partitions(StrEnum):
@@ -37,14 +39,26 @@ def roles_of(metrics: Iterable[Metric], seen: Collection[str]) -> frozenset[str]
     )
 
 
-def missing(metrics: Sequence[Metric], seen: Collection[str], version: tuple[int, ...]) -> list[Metric]:
+def missing(metrics: Sequence[Metric], told: Translated, version: tuple[int, ...]) -> list[Metric]:
     """What this version has on a node of these roles from its start, and this node did not answer with. A node that does
     not tell its version lacks that, and of the rest nothing can be said."""
     if not version:
         return [metric for metric in metrics if metric.name == VERSION]
-    roles = roles_of(metrics, seen)
+    return [metric for metric in not_told(metrics, told, version) if not comes_later(metric, told)]
+
+
+def not_told(metrics: Sequence[Metric], told: Translated, version: tuple[int, ...]) -> list[Metric]:
+    """What a node of these roles and this version may have, and this one has not, or not yet."""
+    roles = roles_of(metrics, told.seen)
     return [
-        metric
-        for metric in metrics
-        if metric.key not in seen and not metric.appears and metric.roles & roles and metric.in_version(version)
+        metric for metric in metrics if metric.key not in told.seen and metric.roles & roles and metric.in_version(version)
     ]
+
+
+def comes_later(metric: Metric, told: Translated) -> bool:
+    """It takes an event; or an office, for what the active controller alone tells no standby owes."""
+    return bool(metric.appears) or (metric.scope is Scope.ACTIVE and not _is_active(told))
+
+
+def _is_active(told: Translated) -> bool:
+    return ACTIVE in told.families and any(value == 1 for _, _, value in told.families[ACTIVE].samples)

@@ -54,7 +54,7 @@ class Shaper:
             families = all_by_topic(families)
         families += aliased(families, self._aliases)
         kept, dropped = within(families, self._max_series)
-        return Shaped(kept, missing(self._metrics, told.seen, version), told.unusable, dropped)
+        return Shaped(kept, missing(self._metrics, told, version), told.unusable, dropped)
 
 
 def version_of(told: Translated) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from exporters.readings import Reading
-from exporters.selection import missing, roles_of
+from exporters.selection import comes_later, missing, not_told, roles_of
 from exporters.shaping import version_of
 from exporters.translate import Translator
 from kernel.metric_tables.left_out import LEFT_OUT
@@ -21,7 +21,7 @@ class Verified:
     roles: frozenset[str]
     present: list[Metric] = field(default_factory=list)
     missing: list[Metric] = field(default_factory=list)  # that this node should have: a loss
-    dormant: list[Metric] = field(default_factory=list)  # that come with an event which has not been yet
+    dormant: list[Metric] = field(default_factory=list)  # that come with an event which has not been yet, or with an office
     unexpected: list[str] = field(default_factory=list)  # beans that neither the catalogue nor its omissions name
     wrong: list[str] = field(default_factory=list)  # sentences
 
@@ -35,14 +35,12 @@ def verify(metrics: Sequence[Metric], readings: Sequence[Reading]) -> Verified:
     translator = Translator(metrics)
     told = translator.translate(readings)
     version, roles = version_of(told), roles_of(metrics, told.seen)
-    lost = missing(metrics, told.seen, version)
-    due = [metric for metric in metrics if metric.in_version(version) and metric.roles & roles]
     return Verified(
         version,
         roles,
         [metric for metric in metrics if metric.key in told.seen],
-        lost,
-        [metric for metric in due if metric.key not in told.seen and metric.appears],
+        missing(metrics, told, version),
+        [metric for metric in not_told(metrics, told, version) if comes_later(metric, told)],
         _unexpected(translator, readings),
         _wrong(translator, readings),
     )

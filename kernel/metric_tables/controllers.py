@@ -72,6 +72,9 @@ ROWS = (
         _CONTROLLER + "BrokerRegistrationState,broker={broker}",
         "How a broker stands with the controller: 10 fenced, 20 in controlled shutdown, 30 active.",
         since="4.1",
+        appears="when a broker registers that this controller has not known before",
+        note="Not to be relied on: a controller that was restarted knows its brokers already, and tells nothing of them, "
+        "seen on 4.1.0 and 4.3.1. In its place: fencedbrokercount and timesincelastheartbeatreceivedms.",
         **_REPEATED,
     ),
     gauge(

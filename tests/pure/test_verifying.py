@@ -7,6 +7,8 @@ from exporters.verifying import left_out, verify
 from kernel.metric_tables import FROM_JMX
 from tests.pure.beans import NODES, recorded, without
 
+HEARTBEAT = "kafka_controller_kafkacontroller_timesincelastheartbeatreceivedms"
+
 
 @pytest.mark.parametrize("node", NODES)
 def test_a_real_node_has_all_it_should_and_nothing_unknown(node: str):
@@ -43,6 +45,16 @@ def test_what_comes_only_with_an_event_is_not_missed():
 
     assert any("LeaderElectionRate" in metric.bean for metric in verify(FROM_JMX, recorded("3.9.1-combined")).dormant)
     assert not any("LeaderElectionRate" in metric.bean for metric in told.dormant), "Kafka 4 never has it"
+
+
+def test_a_standby_controller_does_not_owe_what_only_the_active_one_tells():
+    """Found here on 2026-11-17: two of three controllers in good health lacked one metric for ever."""
+    active = without(recorded("4.3.1-controller"), "name=TimeSinceLastHeartbeatReceivedMs")
+    standby = [reading._replace(value=0) if "name=ActiveControllerCount" in reading.bean else reading for reading in active]
+
+    assert {metric.name for metric in verify(FROM_JMX, active).missing} == {HEARTBEAT}
+    assert verify(FROM_JMX, standby).holds
+    assert HEARTBEAT in {metric.name for metric in verify(FROM_JMX, standby).dormant}
 
 
 def test_a_bean_nobody_knows_is_named():
