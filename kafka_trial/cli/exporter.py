@@ -12,16 +12,20 @@ EXAMPLE = "docs/exporter.md shows a file to start from."
 
 def exporter(
     config: Annotated[Path, typer.Option("--config", help=f"A TOML file: what to listen on, which clusters. {EXAMPLE}")],
-    check: Annotated[bool, typer.Option("--check", help="Read the file, say whether it is right, and end.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read the file and all it names, say whether it is right, and end.")
+    ] = False,
 ) -> None:
     from exporters.exposition import CONTENT_TYPES, Format, wanted_format
     from kafka_trial.daemon.config_file import load
-    from kafka_trial.daemon.exporter_building import exporter_of
+    from kafka_trial.daemon.exporter_building import check_logins, exporter_of
     from kafka_trial.daemon.exporter_config import ExporterConfig
-    from kafka_trial.daemon.serving import log_to_stderr, serve, site
+    from kafka_trial.daemon.serving import entrance, log_to_stderr, serve, site
 
     wanted = load(config, ExporterConfig)
     if check:
+        entrance(wanted)
+        check_logins(wanted)
         nodes = ", ".join(f"{cluster.name} with {_nodes(len(cluster.nodes))}" for cluster in wanted.clusters)
         err.print(f"{config} is right: {nodes}.", markup=False)
         return

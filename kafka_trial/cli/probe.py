@@ -12,7 +12,9 @@ EXAMPLE = "docs/probe.md shows a file to start from."
 
 def probe(
     config: Annotated[Path, typer.Option("--config", help=f"A TOML file: which cluster, how often. {EXAMPLE}")],
-    check: Annotated[bool, typer.Option("--check", help="Read the file, say whether it is right, and end.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Read the file and all it names, say whether it is right, and end.")
+    ] = False,
 ) -> None:
     import logging
     import time
@@ -22,11 +24,12 @@ def probe(
     from exporters.probe.probe import Probe
     from kafka_trial.daemon.config_file import address_of, load
     from kafka_trial.daemon.probe_config import ProbeConfig
-    from kafka_trial.daemon.serving import log_to_stderr, serve, site
+    from kafka_trial.daemon.serving import entrance, log_to_stderr, serve, site
 
     wanted = load(config, ProbeConfig)
     probing = Probe(address_of(wanted.kafka), wanted.plan, wanted.kafka.settings)
     if check:
+        entrance(wanted)
         err.print(f"{config} is right: topic {wanted.topic} on {wanted.kafka.bootstrap}.", markup=False)
         return
 

@@ -33,6 +33,13 @@ def exporter_of(config: ExporterConfig) -> Iterator[Exporter]:
             yield exporter
 
 
+def check_logins(config: ExporterConfig) -> None:
+    """The passwords and certificates that the file names for its nodes can be read. Nobody is asked."""
+    with tempfile.TemporaryDirectory(prefix="kafka-trial-") as folder:
+        for cluster in config.clusters:
+            _login(cluster, Path(folder))
+
+
 @contextmanager
 def collectors_of(cluster: Cluster, asked: Sequence[Ask]) -> Iterator[dict[str, Collector]]:
     """For each node of a cluster, one that asks for this and no more. The agent's page holds what its rules let through,

@@ -39,9 +39,14 @@ class Site:
 
 def site(config: "Daemon", metrics: Metrics, ready: Callable[[], bool]) -> Site:
     """Everything that may be wrong with it is found here, before anything runs. `metrics` and `ready` are asked later."""
-    username, password = user_and_password(config.login)
-    tls = _tls(config.tls) if config.tls else None
+    tls, username, password = entrance(config)
     return Site(bound(config.listen), metrics, ready, tls, username, password)
+
+
+def entrance(config: "Daemon") -> tuple[ssl.SSLContext | None, str, str]:
+    """The certificate and the login that whoever asks has to do with, read."""
+    username, password = user_and_password(config.login)
+    return (_tls(config.tls) if config.tls else None), username, password
 
 
 def serve(site: Site, say: Callable[[str], None]) -> None:

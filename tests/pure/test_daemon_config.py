@@ -1,11 +1,15 @@
 """Configuration files of the daemons: what is right is read, and each mistake gets one sentence that names it."""
 
+import re
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
+from kafka_trial.cli.exporter import exporter
+from kafka_trial.cli.probe import probe
 from kafka_trial.daemon.config_file import address_of, load, user_and_password
 from kafka_trial.daemon.exporter_config import Cluster, ExporterConfig
 from kafka_trial.daemon.probe_config import ProbeConfig
@@ -178,3 +182,42 @@ def test_an_answer_is_not_held_back():
     """Of a socket that asyncio did not make; without it an answer in two parts takes 40 ms."""
     with bound("127.0.0.1:0") as listening:
         assert listening.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+LOGIN = 'login = { username = "monitor", password_env = "KAFKA_TRIAL_NOT_SET" }\n'
+CERTIFICATE = 'tls = { cert_file = "exporter.toml", key_file = "exporter.toml" }\n'  # a file that is there, and is none
+KAFKA = '[kafka]\nbootstrap = "127.0.0.1:9092"\n'
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "sentence"),
+    [
+        (exporter, LOGIN + RIGHT, "the environment variable KAFKA_TRIAL_NOT_SET"),
+        (exporter, RIGHT + LOGIN, "the environment variable KAFKA_TRIAL_NOT_SET"),
+        (exporter, CERTIFICATE + RIGHT, "exporter.toml cannot be used"),
+        (exporter, RIGHT + 'tls = true\nca_file = "exporter.toml"\n', "holds no certificate in PEM"),
+        (probe, LOGIN + KAFKA, "the environment variable KAFKA_TRIAL_NOT_SET"),
+        (probe, CERTIFICATE + KAFKA, "exporter.toml cannot be used"),
+    ],
+)
+def test_a_check_looks_at_all_that_a_file_names(
+    command: Callable[..., None], text: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("KAFKA_TRIAL_NOT_SET", raising=False)
+    with pytest.raises(UsageError, match=re.escape(sentence)):
+        command(config=written(tmp_path, text), check=True)
+
+
+@pytest.mark.parametrize(("command", "text"), [(exporter, LOGIN + RIGHT + LOGIN), (probe, LOGIN + KAFKA)])
+def test_a_file_with_all_it_names_is_right(
+    command: Callable[..., None],
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setenv("KAFKA_TRIAL_NOT_SET", "hush")
+
+    command(config=written(tmp_path, text), check=True)
+
+    assert "is right" in capsys.readouterr().err
