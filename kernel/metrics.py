@@ -23,7 +23,7 @@ class Scope(StrEnum):
 
     NODE = "node"  # of this node: brokers and controllers may be summed
     BROKER = "broker"  # of this broker: may be summed over brokers
-    CONTROLLERS = "controllers"  # of the cluster, repeated by every controller: take the max, never the sum
+    CONTROLLERS = "controllers"  # of the cluster, repeated by every controller or node: take the max, never the sum
     ACTIVE = "active controller"  # of the cluster, from the active controller alone
     TOPIC = "topic"
     PARTITION = "partition"
