@@ -7,7 +7,7 @@ import logging
 import socket
 import ssl
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
+    from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from kafka_trial.daemon.tables import Daemon, ServerTls
 
@@ -35,12 +37,13 @@ class Site:
     tls: ssl.SSLContext | None = None
     username: str = ""
     password: str = field(default="", repr=False)
+    routes: "Sequence[BaseRoute]" = ()  # what it answers besides, behind the same login
 
 
-def site(config: "Daemon", metrics: Metrics, ready: Callable[[], bool]) -> Site:
+def site(config: "Daemon", metrics: Metrics, ready: Callable[[], bool], *, routes: "Sequence[BaseRoute]" = ()) -> Site:
     """Everything that may be wrong with it is found here, before anything runs. `metrics` and `ready` are asked later."""
     tls, username, password = entrance(config)
-    return Site(bound(config.listen), metrics, ready, tls, username, password)
+    return Site(bound(config.listen), metrics, ready, tls, username, password, routes)
 
 
 def entrance(config: "Daemon") -> tuple[ssl.SSLContext | None, str, str]:
@@ -118,25 +121,50 @@ def application(site: Site) -> "Starlette":
             Route("/metrics", _guarded(metrics, site)),
             Route("/-/healthy", healthy),
             Route("/-/ready", ready),
+            *_behind_the_login(site),
         ]
     )
 
 
 def _guarded(page: "Callable[[Request], Awaitable[Response]]", site: Site) -> "Callable[[Request], Awaitable[Response]]":
-    from starlette.responses import PlainTextResponse
-
     if not site.username:
         return page
-    wanted = "Basic " + base64.b64encode(f"{site.username}:{site.password}".encode()).decode()
 
     async def asked(request: "Request") -> "Response":
-        if hmac.compare_digest(request.headers.get("authorization", "").encode(), wanted.encode()):
-            return await page(request)
-        return PlainTextResponse(
-            "a user name and password are needed\n", 401, {"WWW-Authenticate": 'Basic realm="kafka-trial"'}
-        )
+        return await page(request) if _known(request, site) else _refusal()
 
     return asked
+
+
+def _behind_the_login(site: Site) -> "Sequence[BaseRoute]":
+    """As they are, or all of them in one place that nobody enters without the password."""
+    from starlette.middleware import Middleware
+    from starlette.requests import Request
+    from starlette.routing import Mount
+
+    if not (site.username and site.routes):
+        return site.routes
+
+    class Login:
+        def __init__(self, app: "ASGIApp") -> None:
+            self.app = app
+
+        async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+            let_in = scope["type"] == "http" and _known(Request(scope), site)
+            await (self.app if let_in else _refusal())(scope, receive, send)
+
+    return [Mount("", routes=site.routes, middleware=[Middleware(Login)])]
+
+
+def _known(request: "Request", site: Site) -> bool:
+    wanted = "Basic " + base64.b64encode(f"{site.username}:{site.password}".encode()).decode()
+    return hmac.compare_digest(request.headers.get("authorization", "").encode(), wanted.encode())
+
+
+def _refusal() -> "Response":
+    from starlette.responses import PlainTextResponse
+
+    return PlainTextResponse("a user name and password are needed\n", 401, {"WWW-Authenticate": 'Basic realm="kafka-trial"'})
 
 
 def _tls(files: "ServerTls") -> ssl.SSLContext:

@@ -1,0 +1,1 @@
+"""The ways a notice leaves the house."""

@@ -1,0 +1,1 @@
+"""What is written in `__consumer_offsets`, read without trusting it."""

@@ -1,0 +1,1 @@
+"""What the monitor remembers: columns of numbers, bounded, in memory and on disk."""
