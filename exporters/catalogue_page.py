@@ -26,6 +26,7 @@ _PARTS: Mapping[str, Callable[[Metric], bool]] = {
     "Of the exporter itself": lambda metric: metric.scope is Scope.EXPORTER,
     "Of producers and consumers in Python": lambda metric: metric.scope is Scope.CLIENT,
     "Of the probe": lambda metric: metric.scope is Scope.PROBE,
+    "Of the lag monitor": lambda metric: metric.scope is Scope.GROUP,
 }
 
 

@@ -32,6 +32,7 @@ class Scope(StrEnum):
     EXPORTER = "exporter"  # of the exporter's own work
     CLIENT = "client"  # of a producer or consumer in Python
     PROBE = "probe"
+    GROUP = "lag monitor"  # of a consumer group, or of the monitor's own work
 
 
 BROKER, CONTROLLER = "broker", "controller"

@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,6 +18,7 @@ from lag_monitor.judge.ladder import rungs, seconds_behind
 from lag_monitor.judge.observing import Looked, ends_of, observe, position_of
 from lag_monitor.judge.rules import judge
 from lag_monitor.offsets_topic.values import print_of
+from lag_monitor.sharing.shards import partitions_of, shard_of
 from lag_monitor.sources.admin import COMMITTED_READS, EARLIEST, ClusterAdmin, Listed, Partition
 from lag_monitor.sources.markers import Peeker
 from lag_monitor.sources.membership import apply, confirm, described
@@ -70,13 +71,15 @@ class Looker:
         self.trouble = ""
         self.up = False
         self.caught_up = TOPIC not in watch.sources
-        self.owned: Collection[int] | None = None  # partitions of the topic of commits that are ours; None: all
+        self.shards: tuple[frozenset[int], int] | None = None  # those that are ours, of how many; None: all is
+        self.whole = False  # everything that is ours has been read and judged
         self._wall, self._steady, self._since = wall, steady, dict(since or {})
         self._last: tuple[float, float] | None = None
         self._admin = ClusterAdmin(watch.address, watch.settings, watch.timeout, steady)
         self._peeker = Peeker(watch.address, watch.settings)
         self.taker = Taker(store)
         self.reader = OffsetsReader(watch.address, watch.settings, self.taker, self.lock, wall)
+        self._reached = False  # the topic of commits was read to its end at this look
         self._topics: dict[str, int] = {}
         self._ids: dict[bytes, str] = {}
         self._topics_at = self._groups_at = -1e9
@@ -94,7 +97,7 @@ class Looker:
 
     def look(self) -> None:
         """Once. Whatever is not answered is not seen, and judged as such."""
-        began, now = self._steady(), self._now()
+        began, now, shards = self._steady(), self._now(), self.shards
         with self.lock:
             self.store.begin_look()
         try:
@@ -105,6 +108,7 @@ class Looker:
             self.up, self.trouble = False, failed.message
             self.figures.failed += 1
         self._conclude(confirmed, now)
+        self.whole = self.up and shards == self.shards and (self._reached or TOPIC not in self.watch.sources)
         self.figures.looks += 1
         self.figures.errors = Counter(self._admin.errors)
         self.figures.seconds = self._steady() - began
@@ -196,8 +200,20 @@ class Looker:
         return found
 
     def _ours(self, group: str) -> bool:
-        partitions = self._topics.get(OFFSETS, 0)
-        return self.owned is None or not partitions or partition_of(group, partitions) in self.owned
+        if self.shards is None:
+            return True
+        ours, count = self.shards
+        return shard_of(group, count, self.offsets_partitions) in ours
+
+    @property
+    def offsets_partitions(self) -> int:
+        return self._topics.get(OFFSETS, 0)
+
+    def _wanted(self) -> list[int]:
+        """Partitions of the topic of commits that are ours to read."""
+        if self.shards is None:
+            return list(range(self.offsets_partitions))
+        return sorted(partitions_of(*self.shards, self.offsets_partitions))
 
     def _to_confirm(self, listed: Mapping[str, Listed]) -> list[str]:
         """All, if there is no other source; else some, so that each has its turn."""
@@ -210,15 +226,13 @@ class Looker:
 
     def _read_on(self) -> None:
         if TOPIC in self.watch.sources:
-            partitions = range(self._topics.get(OFFSETS, 0))
-            self.reader.read([one for one in partitions if self.owned is None or one in self.owned], self._since)
+            self.reader.read(self._wanted(), self._since)
 
     def _follow(self, now: float) -> None:
         """Groups whose part of the topic of commits was read to its end are known as of now."""
         if TOPIC not in self.watch.sources:
             return
-        partitions = self._topics.get(OFFSETS, 0)
-        wanted = [(OFFSETS, one) for one in range(partitions) if self.owned is None or one in self.owned]
+        partitions, wanted = self.offsets_partitions, [(OFFSETS, one) for one in self._wanted()]
         ends = {number: end for (_, number), end in self._admin.offsets(wanted, isolation=COMMITTED_READS).items()}
         deadline = self._steady() + CATCH_UP
         while len(reached := self.reader.reached(ends)) < len(ends) and self._steady() < deadline:
@@ -238,7 +252,8 @@ class Looker:
                 known = self.store.groups.get(name)
                 if known is not None and membership.kind == "streams":  # no admin call tells of these
                     apply(self.store, name, described(membership, self._ids))
-        self.caught_up = self.caught_up or len(reached) == len(wanted)
+        self._reached = len(reached) == len(wanted)
+        self.caught_up = self.caught_up or self._reached
 
     # ---- concluding ------------------------------------------------------------------------------------------------
 

@@ -53,6 +53,13 @@ class Burrow(IntEnum):
     REWIND = 6
 
 
+def differ(ours: Status, burrow: Burrow) -> bool:
+    """One judge finds it bad and the other well. What could not be seen, or is not known to Burrow, is neither."""
+    if ours is Status.UNKNOWN or burrow is Burrow.NOTFOUND:
+        return False
+    return (ours.gravity >= Gravity.WARNING) != (burrow >= Burrow.WARN)
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionVerdict:
     topic: str

@@ -35,11 +35,16 @@ class ClusterView:
         self.by_name: Mapping[str, GroupVerdict] = {}
         self.disagreements: list[Disagreement] = []
         self.disagreeing = 0  # group-partitions, listed or not
-        self._since: Since = {}
+        self.since: Since = {}  # of groups: how they are, and since when
+        self.has_been_ready = False
 
     @property
     def ready(self) -> bool:
         return self.judged is not None and self.looker.caught_up and self.looker.up
+
+    def resume(self, since: Since) -> None:
+        """What was so before a restart is so since then, and not since the restart."""
+        self.since = since
 
     def publish(self) -> None:
         looker = self.looker
@@ -47,9 +52,10 @@ class ClusterView:
             return
         with looker.lock:
             judged = order(looker.store, looker.looked, looker.status)
-            groups = summaries(looker.store, judged, looker.watch.patience, looker.watch.name, self._since)
+            groups = summaries(looker.store, judged, looker.watch.patience, looker.watch.name, self.since)
             self.disagreeing, self.disagreements = self._disagreements(judged)
         self.judged, self.groups, self.by_name = judged, groups, {one.group: one for one in groups}
+        self.has_been_ready = self.has_been_ready or self.ready
 
     def group(self, name: str) -> GroupVerdict | None:
         summary, judged, looker = self.by_name.get(name), self.judged, self.looker
@@ -88,12 +94,10 @@ class ClusterView:
         return which
 
     def _disagreements(self, judged: Judged) -> tuple[int, list[Disagreement]]:
-        """Where one would wake somebody and the other would not. What Burrow was not asked about is no disagreement."""
+        """Where one finds it bad and the other well; see `differ`."""
         looker = self.looker
-        ours = judged.status >= Status.BEHIND_SLO
-        warned = (judged.status >= Status.UNKNOWN) & ~ours
-        burrow = judged.burrow >= Burrow.ERR
-        differs = np.nonzero((ours != burrow) & ~(warned & burrow) & (judged.status != Status.UNKNOWN))[0]
+        bad, seen = judged.status > Status.UNKNOWN, judged.status != Status.UNKNOWN
+        differs = np.nonzero((bad != (judged.burrow >= Burrow.WARN)) & seen)[0]
         some = differs[:MOST]
         told = partition_verdicts(
             looker.store, judged, looker.watch.patience, judged.rows[some], judged.status[some], judged.burrow[some]

@@ -8,7 +8,23 @@ from typing import Annotated
 import typer
 
 import kafka_trial
-from kafka_trial.cli import catalogue, check, demo, doctor, down, exporter, fetch, probe, run, runs, shrink, status, up
+from kafka_trial.cli import (
+    catalogue,
+    check,
+    demo,
+    doctor,
+    down,
+    exporter,
+    fetch,
+    lag,
+    lag_monitor,
+    probe,
+    run,
+    runs,
+    shrink,
+    status,
+    up,
+)
 from kafka_trial.cli.screen import complain
 from kernel.errors import MissingTool, SuiteError
 
@@ -28,8 +44,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, run, check, shrink, up, status, down, exporter, probe, doctor, fetch):
-    app.command(help=module.__doc__)(getattr(module, module.__name__.rpartition(".")[2]))
+for module in (demo, run, check, shrink, up, status, down, exporter, probe, lag_monitor, doctor, fetch):
+    name = module.__name__.rpartition(".")[2]
+    app.command(name.replace("_", "-"), help=module.__doc__)(getattr(module, name))
+app.add_typer(lag.lag, name="lag")
 app.add_typer(runs.runs, name="runs")
 app.add_typer(catalogue.catalogue, name="catalogue")
 

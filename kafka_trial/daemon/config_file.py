@@ -38,7 +38,7 @@ def load(file: Path, model: "type[M]") -> "M":
 
 
 def user_and_password(login: "Login | None") -> tuple[str, str]:
-    return (login.username, _secret(login.password_file, login.password_env)) if login else ("", "")
+    return (login.username, secret(login.password_file, login.password_env)) if login else ("", "")
 
 
 def address_of(kafka: "Kafka") -> ClusterAddress:
@@ -54,16 +54,18 @@ def address_of(kafka: "Kafka") -> ClusterAddress:
     )
 
 
-def _secret(file: Path | None, variable: str | None) -> str:
-    """A password, without the end of its line."""
+def secret(file: Path | None, variable: str | None, what: str = "password") -> str:
+    """Without the end of its line."""
     if file is not None:
         try:
             return file.read_text().rstrip("\n")
-        except OSError as trouble:
-            raise UsageError(f"the password file {file} cannot be read: {trouble.strerror}.") from None
+        except (OSError, UnicodeDecodeError) as trouble:
+            why = getattr(trouble, "strerror", None) or "it is not text"
+            raise UsageError(f"the {what} file {file} cannot be read: {why}.") from None
     found = os.environ.get(variable or "")
     if found is None:
-        raise UsageError(f"the environment variable {variable}, which should hold a password, is not set.")
+        article = "an" if what[0] in "aeiou" else "a"
+        raise UsageError(f"the environment variable {variable}, which should hold {article} {what}, is not set.")
     return found
 
 
@@ -95,16 +97,22 @@ def _first(trouble: "ValidationError", model: "type[BaseModel]") -> str:
 
 
 def _known(model: "type[BaseModel]", where: "Sequence[int | str]") -> list[str]:
-    """The keys of the table that is found at `where`; a number there is a place in a list of tables."""
+    """The keys of the table that is found at `where`; a number there is a place in a list of tables, and a word that is no
+    key is the type that says which of several kinds of tables it is."""
+    tables = [model]
     for name in (part for part in where if isinstance(part, str)):
-        model = _table_in(model.model_fields[name].annotation)
-    return list(model.model_fields)
+        if name in tables[0].model_fields:
+            tables = _tables_in(tables[0].model_fields[name].annotation)
+        else:
+            tables = [table for table in tables if name in get_args(table.model_fields["type"].annotation)]
+    return list(tables[0].model_fields)
 
 
-def _table_in(annotation: Any) -> "type[BaseModel]":
-    """The table that a key holds, be it optional or one of a list."""
+def _tables_in(annotation: Any) -> "list[type[BaseModel]]":
+    """The tables that a key may hold, be it optional, one of a list, or one of several kinds."""
     from pydantic import BaseModel
 
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next(_table_in(part) for part in get_args(annotation) if part not in (type(None), ...))
+        return [annotation]
+    parts = (part for part in get_args(annotation) if part not in (type(None), ...))
+    return [table for part in parts for table in _tables_in(part)]

@@ -8,9 +8,13 @@ from kernel.cluster import ClusterAddress
 
 
 def write_daemon_files(cluster: Cluster) -> dict[str, str]:
-    """For `kafka-trial exporter` and `kafka-trial probe`, beside the files for clients. Owner only, as those."""
+    """For `kafka-trial exporter`, `probe` and `lag-monitor`, beside the files for clients. Owner only, as those."""
     folder = cluster.folder / "client"
-    texts = {"exporter": exporter_file(cluster), "probe": probe_file(cluster.address, folder)}
+    texts = {
+        "exporter": exporter_file(cluster),
+        "probe": probe_file(cluster.address, folder),
+        "lag-monitor": lag_file(cluster.folder.name, cluster.address, folder),
+    }
     return {name: _write(folder / f"{name}.toml", text) for name, text in texts.items()}
 
 
@@ -32,6 +36,18 @@ def exporter_file(cluster: Cluster) -> str:
 
 
 def probe_file(address: ClusterAddress, folder: Path) -> str:
+    return "\n".join(_kafka("kafka", address, folder)) + "\n"
+
+
+def lag_file(name: str, address: ClusterAddress, folder: Path) -> str:
+    """Impatient, for a cluster to play with: what is broken by hand is to be seen soon."""
+    lines = ["interval = 2", "", "[judge]", "quiet = 20", "slow = 5", "", "[[clusters]]", f"name = {_text(name)}"]
+    return (
+        "\n".join([*lines, "topics_every = 10", "groups_every = 5", "", *_kafka("clusters.kafka", address, folder)]) + "\n"
+    )
+
+
+def _kafka(table: str, address: ClusterAddress, folder: Path) -> list[str]:
     told = {
         "bootstrap": address.bootstrap,
         "protocol": address.protocol,
@@ -40,11 +56,11 @@ def probe_file(address: ClusterAddress, folder: Path) -> str:
         "key_file": address.key_file,
         "sasl_mechanism": address.sasl_mechanism,
     }
-    lines = ["[kafka]", *(f"{key} = {_text(value)}" for key, value in told.items() if value)]
+    lines = [f"[{table}]", *(f"{key} = {_text(value)}" for key, value in told.items() if value)]
     if address.username and address.password:
         _write(folder / "password", address.password + "\n")
-        lines += ["", "[kafka.login]", f"username = {_text(address.username)}", 'password_file = "password"']
-    return "\n".join(lines) + "\n"
+        lines += ["", f"[{table}.login]", f"username = {_text(address.username)}", 'password_file = "password"']
+    return lines
 
 
 def _write(file: Path, text: str) -> str:

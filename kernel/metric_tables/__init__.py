@@ -7,6 +7,7 @@ from kernel.metric_tables import (
     coordinators,
     exporter,
     host,
+    lag,
     logs,
     metadata,
     probe,
@@ -29,6 +30,7 @@ _TABLES = (
     exporter.ROWS,
     clients.ROWS,
     probe.ROWS,
+    lag.ROWS,
 )
 
 METRICS: tuple[Metric, ...] = tuple(

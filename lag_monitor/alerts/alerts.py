@@ -88,7 +88,7 @@ class Alerts:
             self._sender.look()
 
     def reload(self, routes: Sequence[Route], channels: Sequence[Channel], silences: Sequence[Silence]) -> None:
-        """UsageError, and nothing changed, if that could never work. Incidents of a route that is gone end at the next take."""
+        """UsageError, and nothing changed, if it could never work. What a route that is gone had open ends with `take`."""
         setting = checked(routes, channels, silences)
         with self._lock:
             self._setting, self._channels = setting, {one.name: one for one in channels}
@@ -119,6 +119,7 @@ class Alerts:
             if self._active:
                 raise UsageError("an active instance adopts no incidents: it would forget its own.")
             self._outbox.replace(told)
+            self._outbox.keep_only(self._channels)
 
     def incidents(self) -> tuple[Incident, ...]:
         """Also those that are held, whose `opened_at` is None."""

@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lag_monitor.alerts.notices import Kind, Notice
-from lag_monitor.alerts.readings import Reading, reading
+from lag_monitor.alerts.readings import Reading
 from lag_monitor.alerts.routes import Route, Sight, Silence
 from lag_monitor.verdict import GroupVerdict
 
 Judged = Mapping[tuple[str, str], GroupVerdict]  # by cluster and group
+GAP = 120.0  # seconds between two looks, of which no more are counted: what was longer not looked at was not seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,11 @@ def step(
     new_id: Callable[[], str],
 ) -> tuple[tuple[Incident, ...], tuple[Notice, ...]]:
     """What is open now, and what is to be told. `seen`: clusters whose list of groups is whole; of the others, what is not
-    in `judged` is not known."""
+    in `judged` is not known. Clusters may be looked at one by one: of one that is not spoken of at all, nothing changes."""
     kept: list[Incident] = []
     notices: list[Notice] = []
     routes = {route.name: route for route in setting.routes}
+    spoken_of = {*seen, *(cluster for cluster, _ in judged)}
     known = {(incident.route, incident.cluster, incident.group) for incident in incidents}
     fresh = [
         _begun(route, verdict, now, new_id)
@@ -84,14 +86,20 @@ def step(
         if why:
             notices += _close(incident, replace(incident.reading, reason=why), now, setting)
             continue
-        after, told = _go_on(incident, routes[incident.route], verdict, now, setting)
-        kept += [after] if after else []
+        after: Incident | None = incident
+        told: list[Notice] = []
+        if incident.cluster in spoken_of:
+            after, told = _go_on(incident, routes[incident.route], verdict, now, setting)
+        if after is not None:
+            after, again = _refresh(after, now, setting)
+            kept.append(after)
+            told += again
         notices += told
     return tuple(kept), tuple(notices)
 
 
 def _begun(route: Route, verdict: GroupVerdict, now: float, new_id: Callable[[], str]) -> Incident:
-    seen = reading(verdict, route.judge)
+    seen = route.reading(verdict)
     return Incident(
         id=new_id(),
         route=route.name,
@@ -124,21 +132,20 @@ def _go_on(
 ) -> tuple[Incident | None, list[Notice]]:
     sight = Sight.BLIND if verdict is None else route.sight(verdict)
     # Only time between two looks that saw the same is counted: what was not seen is neither good nor bad.
-    passed = max(0.0, now - incident.looked) if sight is incident.sight else 0.0
+    passed = min(max(0.0, now - incident.looked), GAP) if sight is incident.sight else 0.0
     incident = replace(incident, looked=now, sight=sight, last_sent=min(incident.last_sent, now))
     if sight is Sight.GOOD and verdict is not None:
         incident = replace(incident, good_for=incident.good_for + passed)
         if incident.opened_at is None:
             return None, []
         if incident.good_for >= route.close_after:
-            return None, _close(incident, reading(verdict, route.judge), now, setting)
+            return None, _close(incident, route.reading(verdict), now, setting)
     told: list[Notice] = []
     if sight is Sight.BAD and verdict is not None:
-        incident = _worse(incident, reading(verdict, route.judge), passed, route, now)
+        incident = _worse(incident, route.reading(verdict), passed, route, now)
         if incident.opened_at is not None and not setting.quiet(incident, now):
             incident, told = _tell(incident, route, now, setting)
-    incident, again = _refresh(incident, now, setting)
-    return incident, told + again
+    return incident, told
 
 
 def _worse(incident: Incident, seen: Reading, passed: float, route: Route, now: float) -> Incident:
@@ -190,8 +197,9 @@ def _refresh(incident: Incident, now: float, setting: Setting) -> tuple[Incident
     """Also while nothing is seen or the group is silenced: a receiver that forgets would take the quiet for an end."""
     every = {channel: setting.channels.get(channel, 0.0) for channel in incident.told}
     channels = tuple(channel for channel, seconds in every.items() if seconds > 0)
-    due = channels and not 0 <= now - incident.refreshed < min(every[channel] for channel in channels)
-    if not due:
+    # Either way: the clock may have been put back. But not by a little, for clusters that are looked at by turns have each
+    # a "now" of their own.
+    if not channels or abs(now - incident.refreshed) < min(every[channel] for channel in channels):
         return incident, []
     incident = replace(incident, refreshed=now)
     return incident, [_notice(incident, Kind.REFRESH, channels, incident.reading, now, incident.told_status)]

@@ -65,6 +65,7 @@ class Outbox:
             self._incidents = {one.id: one for one in incidents}
             self._queue.add(notices, now)
             self._queue.forget(self._incidents)
+            self._load_late()
 
     def keep_only(self, channels: Collection[str]) -> None:
         with self._changing():
@@ -98,6 +99,7 @@ class Outbox:
         with self._changing():
             self._incidents = {one.id: one for one in incidents}
             self._queue.rows.clear()
+            self._loaded = True  # whatever the file holds, this is in its place
             for chain, theirs in done.items():
                 ours = self._queue.done.get(chain)
                 self._queue.done[chain] = theirs if ours is None or theirs.seq > ours.seq else ours
@@ -175,8 +177,10 @@ class Outbox:
         if self._store is None:
             return
         try:
+            if not self._loaded:  # what the file holds would be lost: it is for `save` to bring it in
+                return
             if not self._store.is_open:
-                self._load(self._store)
+                self._store.open()
             self._store.write(Book(dict(self._incidents), dict(self._queue.rows), dict(self._queue.done)))
         except SuiteError as trouble:
             self.store_failures += 1
@@ -184,12 +188,19 @@ class Outbox:
         else:
             self._tell("")
 
+    def _load_late(self) -> None:
+        """The disk did not let us at the start, and may now. Only when a decision was saved: one that is being made knows
+        nothing of the incidents in the file, and would take them away again."""
+        if self._store is not None and not self._loaded:
+            try:
+                self._load(self._store)
+            except SuiteError as trouble:
+                self.store_failures += 1
+                self._tell(trouble.message)
+
     def _load(self, store: Store) -> None:
-        """At first, the file's content comes in, before what memory gathered since the start. Later, after the disk had
-        failed, memory is ahead of it, and the file is only opened to be brought up to date."""
+        """Before what memory gathered since the start."""
         book = store.open()
-        if self._loaded:
-            return
         self._queue.last = max(self._queue.last, *book.rows, 0)
         self._queue.rows = dict(book.rows) | self._queue.rows
         self._queue.done = dict(book.done) | self._queue.done

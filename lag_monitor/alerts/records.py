@@ -17,9 +17,13 @@ from lag_monitor.verdict import Gravity
 Plain = dict[str, Any]
 
 
+def written(value: Incident | Notice) -> str:
+    return json.dumps(asdict(value))
+
+
 def plain(value: Incident | Notice) -> Plain:
     """Lists for tuples and words for names, as JSON would have it."""
-    told: Plain = json.loads(json.dumps(asdict(value)))
+    told: Plain = json.loads(written(value))
     return told
 
 

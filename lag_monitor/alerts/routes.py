@@ -1,12 +1,12 @@
 """Which groups are told of to whom, from which gravity on, and what is kept quiet meanwhile. Pure."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
 from kernel.errors import UsageError
-from lag_monitor.alerts.readings import Judge, gravity_of
+from lag_monitor.alerts.readings import Judge, Reading, gravity_of, reading
 from lag_monitor.verdict import Gravity, GroupVerdict, Status
 
 SEVERITIES = {Gravity.NOTE: "info", Gravity.ERROR: "critical"}  # Prometheus' customary words; the rest: warning
@@ -67,6 +67,14 @@ class Route:
         # A monitor that was started again knows too little to call a group that is behind well: that would close every
         # incident at each restart, and open it again a few minutes later.
         return Sight.BLIND if verdict.status is Status.WARMING_UP else Sight.GOOD
+
+    def reading(self, verdict: GroupVerdict) -> Reading:
+        """A group that our judge finds well, and that is told of for its lag alone, has a word of its own."""
+        seen = reading(verdict, self.judge)
+        if seen.gravity is not Gravity.OK or self.sight(verdict) is not Sight.BAD:
+            return seen
+        reason = f"its lag has reached the bound of the route {self.name}; the judge says {seen.status}: {seen.reason}"
+        return replace(seen, status="LAG", gravity=Gravity.WARNING, rank=Gravity.WARNING * 100, reason=reason)
 
     @property
     def severity_label(self) -> str:

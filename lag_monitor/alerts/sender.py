@@ -36,6 +36,12 @@ class _Worker:
         self._stop.set()
         self.wake.set()
 
+    def use(self, channel: Channel) -> None:
+        if channel != self.channel:  # what was wrong may be mended: nobody need wait to find out
+            self.channel, self._rest_until = channel, 0.0
+            self._outbox.wake(channel.name)
+            self.wake.set()
+
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
@@ -48,7 +54,7 @@ class _Worker:
         self.wake.clear()
         wait = self._rest_until - time.monotonic()
         if wait > 0:
-            self._stop.wait(min(wait, LOOK))
+            self.wake.wait(min(wait, LOOK))
             return
         row = self._claimed()
         if row is None:
@@ -120,7 +126,7 @@ class Sender:
                 self._workers.pop(name).stop()
             for name, channel in channels.items():
                 if name in self._workers:
-                    self._workers[name].channel = channel
+                    self._workers[name].use(channel)
                 else:
                     worker = self._workers[name] = _Worker(channel, self._outbox, self._clock)
                     worker.open = self._open

@@ -175,8 +175,7 @@ def _read(connection: sqlite3.Connection) -> Book:
 
 def _columns(key: Any, value: Incident | Row | Done) -> tuple[Any, ...]:
     if isinstance(value, Incident):
-        return key, json.dumps(records.plain(value))
+        return key, records.written(value)
     if isinstance(value, Row):
-        body = json.dumps(records.plain(value.notice))
-        return key, value.channel, body, value.queued_at, value.tries, value.next_try
+        return key, value.channel, records.written(value.notice), value.queued_at, value.tries, value.next_try
     return *key, value.seq, value.at

@@ -13,7 +13,7 @@ from lag_monitor.pages.incident_rows import open_incidents
 from lag_monitor.pages.rendering import rendered
 from lag_monitor.pages.selection import cut, whole
 from lag_monitor.pages.sparkline import Sparkline, sparkline
-from lag_monitor.verdict import Gravity, GroupVerdict, PartitionVerdict
+from lag_monitor.verdict import Gravity, GroupVerdict, PartitionVerdict, differ
 
 PER_PAGE = 200
 
@@ -59,7 +59,7 @@ def one_group_page(
         "group.html.j2",
         title=f"{words.word(known.status)}: {known.group} · {known.cluster} · lag",
         group=known,
-        differs=words.differs(known.status, known.burrow),
+        differs=differ(known.status, known.burrow),
         facts=_facts(known, now),
         counts=sorted(counts.items(), reverse=True),
         home=with_query("/", refresh=kept),
@@ -97,7 +97,7 @@ def _facts(one: GroupVerdict, now: float) -> list[Fact]:
         Fact("since", words.ago(one.since, now), words.absolute(one.since)),
         Fact("state", one.state) if one.state else None,
         Fact("kind", one.kind) if one.kind else None,
-        Fact("Burrow says", one.burrow.name, bad=words.differs(one.status, one.burrow)),
+        Fact("Burrow says", one.burrow.name, bad=differ(one.status, one.burrow)),
     ]
     return [fact for fact in facts if fact]
 
@@ -105,7 +105,7 @@ def _facts(one: GroupVerdict, now: float) -> list[Fact]:
 def _row(one: PartitionVerdict, now: float) -> PartitionRow:
     grave = one.status.gravity >= Gravity.NOTE
     told = [(name.replace("_", " "), _told(value)) for name, value in one.evidence.items()] if grave else []
-    return PartitionRow(one, sparkline(one.samples), words.ago(one.since, now), words.differs(one.status, one.burrow), told)
+    return PartitionRow(one, sparkline(one.samples), words.ago(one.since, now), differ(one.status, one.burrow), told)
 
 
 def _told(value: float | int | str | None) -> str:

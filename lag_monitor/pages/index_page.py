@@ -12,7 +12,7 @@ from lag_monitor.pages.addresses import encoded, group_page, with_query
 from lag_monitor.pages.incident_rows import open_incidents
 from lag_monitor.pages.rendering import rendered
 from lag_monitor.pages.selection import Slice, Wanted, chosen, cut, gravest_first, statuses, whole
-from lag_monitor.verdict import Gravity, GroupVerdict, Status
+from lag_monitor.verdict import Gravity, GroupVerdict, Status, differ
 
 PER_PAGE = 100
 ATTENTION = "attention"  # beside the statuses: whatever somebody should look at
@@ -123,9 +123,7 @@ def _card(one: ClusterSummary, asked: Question, now: float) -> ClusterCard:
 
 
 def _row(one: GroupVerdict, now: float) -> GroupRow:
-    return GroupRow(
-        one, group_page(one.cluster, one.group), words.ago(one.since, now), words.differs(one.status, one.burrow)
-    )
+    return GroupRow(one, group_page(one.cluster, one.group), words.ago(one.since, now), differ(one.status, one.burrow))
 
 
 def _title(clusters: Sequence[ClusterSummary], groups: Sequence[GroupVerdict]) -> str:

@@ -3,7 +3,7 @@
 import math
 from datetime import UTC, datetime
 
-from lag_monitor.verdict import Burrow, Gravity, Status
+from lag_monitor.verdict import Status
 
 NONE = "–"
 THIN = "\u202f"  # between thousands: narrow, and no place to break a line
@@ -66,13 +66,6 @@ def word(status: Status) -> str:
 
 def plural(number: int, noun: str) -> str:
     return f"{grouped(number)} {noun}" if number == 1 else f"{grouped(number)} {noun}s"
-
-
-def differs(ours: Status, burrow: Burrow) -> bool:
-    """One judge finds it bad and the other well. What could not be seen, or is not known to Burrow, is neither."""
-    if ours is Status.UNKNOWN or burrow is Burrow.NOTFOUND:
-        return False
-    return (ours.gravity >= Gravity.WARNING) != (burrow >= Burrow.WARN)
 
 
 def _visible(letter: str) -> str:

@@ -17,6 +17,7 @@ from lag_monitor.store.cluster_store import ClusterStore
 from lag_monitor.store.heads import NONE
 
 REMEMBERED = 65_536  # keys
+PARTITION = 4  # bytes, the last of a key
 Record = tuple[bytes | None, bytes | None, int]  # key, value, offset in its partition
 
 
@@ -37,6 +38,7 @@ class Taker:
         self.members = Memberships()
         self.counts = Taken()
         self._rows: dict[bytes, int] = {}
+        self._names: dict[bytes, tuple[str, str]] = {}  # group and topic, by a key without its partition
         self._generation = store.generation
         self._doomed: dict[str, int] = {}  # groups that were deleted, and where that stands
         self._withdrawn: list[tuple[CommitKey, int]] = []
@@ -44,7 +46,7 @@ class Taker:
     def take(self, records: Sequence[Record], now: int) -> None:
         """In the order in which they stand in their partitions."""
         if self._generation != self._store.generation or len(self._rows) > REMEMBERED:
-            self._rows, self._generation = {}, self._store.generation
+            self._rows, self._names, self._generation = {}, {}, self._store.generation
         keys: list[bytes] = []
         values: list[bytes] = []
         orders: list[int] = []
@@ -99,22 +101,32 @@ class Taker:
         )
 
     def _resolve(self, data: bytes) -> int:
-        try:
-            key = decode_key(data)
-        except Malformed:
-            self.counts.malformed += 1
-            return NONE
-        if not isinstance(key, CommitKey):
-            return NONE
-        if key.group not in self._store.names:
-            self.counts.dropped["group not wanted"] += 1
-            return NONE
-        row = self._store.resolve(key.group, key.topic, key.partition)
+        named, partition = self._names.get(data[:-PARTITION]), int.from_bytes(data[-PARTITION:], "big", signed=True)
+        if named is None or partition < 0:
+            try:
+                key = decode_key(data)
+            except Malformed:
+                self.counts.malformed += 1
+                return NONE
+            if not isinstance(key, CommitKey):
+                return NONE
+            if key.group not in self._store.names:
+                self.counts.dropped["group not wanted"] += 1
+                return NONE
+            named, partition = (key.group, key.topic), key.partition
+        row = self._store.resolve(*named, partition)
         if row == NONE:
             self.counts.dropped["end of the log not known"] += 1
         else:
-            self._rows[data] = row
+            self._remember(data, named, row)
         return row
+
+    def _remember(self, data: bytes, named: tuple[str, str], row: int) -> None:
+        """Keys of one group and topic differ in their end alone, and are many: what stands before is read once."""
+        self._rows[data] = row
+        begin = data[:-PARTITION]
+        if begin not in self._names and len(begin) == 6 + sum(len(name.encode()) for name in named):  # and no more
+            self._names[begin] = named
 
     def _other(self, data: bytes, value: bytes | None, order: int) -> None:
         try:

@@ -215,7 +215,8 @@ class ClusterStore:
         """To Burrow it is as if such a group were not there, and it is forgotten when somebody asks for it."""
         return (now - self.rules.expire_group) * 1000 > int(self.last_commit[self.groups[name].place])
 
-    def _row(self, group: Group, topic: str, partition: int) -> int:
+    def rows_of(self, group: Group, topic: str, partition: int) -> I32:
+        """The rows of a topic in a group; as many as the topic has partitions now, if there are too few for this one."""
         rows = group.topics.get(topic, _NO_ROWS)
         if partition >= len(rows):
             heads = self.heads.rows[topic][len(rows) :]
@@ -223,6 +224,9 @@ class ClusterStore:
             self.windows.group[new] = group.place
             self.windows.head[new] = heads
             rows = group.topics[topic] = np.concatenate([rows, new])
-        row = int(rows[partition])
+        return rows
+
+    def _row(self, group: Group, topic: str, partition: int) -> int:
+        row = int(self.rows_of(group, topic, partition)[partition])
         self.windows.flags[row] |= MADE
         return row

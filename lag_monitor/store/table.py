@@ -1,5 +1,6 @@
 """Columns of numbers that grow together: a row for each thing, reused when the thing is gone."""
 
+import mmap
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -16,10 +17,7 @@ F32 = npt.NDArray[np.float32]
 F64 = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-LEAST, STEP = (
-    64,
-    65_536,
-)  # rows that are added when there is no room: few to a small table, never more than STEP to a large one
+LEAST = 64  # rows that there is room for at first; then twice as many each time
 
 Column = tuple[Any, Any]  # dtype, what an empty place holds
 
@@ -48,7 +46,7 @@ class Table:
 
     @property
     def nbytes(self) -> int:
-        return sum(getattr(self, name).nbytes for name in self._columns)
+        return sum(column.nbytes for column in self.columns().values())
 
     def allocate(self, count: int) -> I32:
         """Rows that hold nothing yet."""
@@ -56,6 +54,8 @@ class Table:
         new = count - len(reused)
         if self.used + new > self._room:
             self._grow(self.used + new)
+        for name, (_, empty) in self._columns.items():
+            getattr(self, name)[self.used : self.used + new] = empty
         rows = np.array([*reused, *range(self.used, self.used + new)], np.int32)
         self.used += new
         return rows
@@ -70,11 +70,17 @@ class Table:
         return {name: getattr(self, name)[: self.used] for name in self._columns}
 
     def _grow(self, wanted: int) -> None:
-        room = max(wanted, self._room + min(max(self._room, LEAST), STEP))
-        for name, (dtype, empty) in self._columns.items():
+        room = max(wanted, 2 * self._room, LEAST)
+        for name in self._columns:
             old = getattr(self, name)
-            grown = np.empty((room, *old.shape[1:]), dtype)
+            grown = _memory((room, *old.shape[1:]), old.dtype)
             grown[: self.used] = old[: self.used]
-            grown[self.used :] = empty
             setattr(self, name, grown)
         self._room = room
+
+
+def _memory(shape: tuple[int, ...], dtype: Any) -> Any:
+    """A mapping of its own: what is not written yet takes no memory, and all of it goes back when it is outgrown. From the
+    heap, columns that grow in turns leave holes behind, a tenth of the whole."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype).reshape(shape)

@@ -174,6 +174,19 @@ def test_what_the_other_could_not_send_any_more_is_sent_by_the_one_that_takes_ov
     well.hears("open", "close")
 
 
+def test_what_a_standby_adopts_waits_until_it_is_active(started: Any):
+    dead, well = Paper(answers=[Refused("it is down.", retry_after=1000.0)]), Paper()
+    first, second = started(None, dead), started(None, well, active=False)
+    look(first, Status.STALLED)
+    wait_until(lambda: first.figures().notices["mail", "failed"], bool, what="a failure", timeout=10)
+    second.adopt(first.export())
+
+    assert second.figures().queued == {"mail": 1}
+    assert second._sender._workers["mail"]._claimed() is None
+    second.active = True
+    well.hears("open")
+
+
 def test_the_first_gets_it_back_without_sending_anything_twice(started: Any):
     paper = Paper()
     first, second = started(None, paper), started(None, paper, active=False)
@@ -220,6 +233,16 @@ def test_a_reload_brings_channels_and_silences(started: Any):
 
     new.hears("open", "close")
     assert old.kinds == ["open"]
+
+
+def test_a_channel_that_is_mended_by_a_reload_is_tried_at_once(started: Any):
+    broken, mended = Paper(answers=[Refused("not now.", retry_after=1000.0)]), Paper(refresh=1.0)
+    alerts = started(None, broken)
+    look(alerts, Status.STALLED)
+    wait_until(lambda: alerts.figures().notices["mail", "failed"], bool, what="a failure", timeout=10)
+    alerts.reload([Route("team", ("mail",))], [mended], [])
+
+    mended.hears("open")
 
 
 def test_a_reload_that_makes_no_sense_changes_nothing(started: Any):

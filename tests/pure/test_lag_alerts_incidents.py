@@ -37,7 +37,7 @@ class Desk:
         self.clusters: set[str] | None = None
         self._ids: Callable[[], str] = (f"incident-{number}" for number in count(1)).__next__
 
-    def look(self, at: float, *seen: GroupVerdict | Status, blind: bool = False) -> list[str]:
+    def look(self, at: float, *seen: GroupVerdict | Status, blind: bool = False, cluster: str = CLUSTER) -> list[str]:
         """The kinds that were told at this look."""
         judged = [one if isinstance(one, GroupVerdict) else verdict(one) for one in seen]
         self.incidents, notices = step(
@@ -45,7 +45,7 @@ class Desk:
             {(one.cluster, one.group): one for one in judged},
             now=at,
             setting=Setting(self.routes, self.channels, self.silences, self.clusters),
-            seen=set() if blind else {CLUSTER},
+            seen=set() if blind else {cluster},
             new_id=self._ids,
         )
         self.notices += notices
@@ -194,6 +194,31 @@ def test_time_in_which_nothing_was_seen_does_not_count_as_good():
     assert [desk.look(359, Status.OK), desk.look(360, Status.OK)] == [[], ["close"]]
 
 
+def test_clusters_may_be_looked_at_by_turns_and_none_stops_the_other_s_time():
+    desk = Desk(Route("team", ("mail",), after=60, close_after=60))
+    told = []
+    for at in range(0, 200, 10):
+        told += desk.look(at, Status.STALLED if at < 100 else Status.OK)
+        told += desk.look(at + 5, verdict(Status.OK, cluster="other"), cluster="other")
+
+    assert (told, [notice.at for notice in desk.notices]) == (["open", "close"], [60, 160])
+
+
+def test_of_a_time_in_which_nobody_looked_at_all_little_is_counted():
+    desk = Desk(Route("team", ("mail",), after=300))
+
+    assert [desk.look(at, Status.STALLED) for at in (0, 10_000, 20_000, 30_000)] == [[], [], [], ["open"]]
+
+
+def test_a_group_that_is_missing_from_a_list_that_is_not_whole_was_not_seen():
+    desk = Desk(Route("team", ("mail",), close_after=60))
+    desk.look(0, Status.STALLED)
+    desk.look(10, Status.OK)
+    desk.look(60, verdict(Status.OK, "another"), blind=True)
+
+    assert [desk.look(70, Status.OK), desk.look(129, Status.OK), desk.look(130, Status.OK)] == [[], [], ["close"]]
+
+
 # ---- repeats ----------------------------------------------------------------------------------------------------------
 
 
@@ -299,6 +324,16 @@ def test_thresholds_let_through_what_reaches_them(more: dict[str, Any], opens: b
     assert Desk(Route("r", ("mail",), **more)).look(0, Status.SLOW) == (["open"] if opens else [])
 
 
+def test_a_group_that_is_well_and_far_behind_is_told_of_by_a_word_of_its_own_and_closes_when_it_is_not():
+    desk = Desk(Route("r", ("mail",), threshold=Gravity.OK, min_lag=100))
+
+    assert [desk.look(0, verdict(Status.OK, lag=99)), desk.look(1, verdict(Status.OK, lag=100))] == [[], ["open"]]
+    assert (desk.last.status, desk.last.gravity) == ("LAG", Gravity.WARNING)
+    assert desk.last.reason == "its lag has reached the bound of the route r; the judge says OK: it is OK"
+    assert [desk.look(2, verdict(Status.SLOW, lag=100)), desk.look(3, verdict(Status.OK, lag=99))] == [["repeat"], ["close"]]
+    assert desk.last.status == "OK"
+
+
 def test_a_lag_in_seconds_that_is_not_known_hides_nobody():
     assert Desk(Route("r", ("mail",), min_seconds=60.0)).look(0, verdict(seconds=None)) == ["open"]
 
@@ -400,6 +435,13 @@ def test_it_hears_again_also_while_nothing_is_seen_for_it_would_take_the_quiet_f
     desk.look(0, Status.STALLED)
 
     assert [desk.look(60, Status.UNKNOWN), desk.look(120, blind=True), desk.look(180, Status.OK)] == [["refresh"]] * 3
+
+
+def test_it_hears_again_also_while_another_cluster_is_looked_at_and_not_for_a_clock_that_differs_a_little():
+    desk = Desk(Route("team", ("am",)), am=60.0)
+    desk.look(100, Status.STALLED)
+
+    assert [desk.look(at, cluster="other") for at in (99.9, 159.9, 160, 159.9)] == [[], [], ["refresh"], []]
 
 
 def test_what_was_never_announced_is_not_refreshed():
