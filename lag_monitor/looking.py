@@ -17,15 +17,18 @@ from kernel.errors import CollectionFailed
 from lag_monitor.judge.ladder import rungs, seconds_behind
 from lag_monitor.judge.observing import Looked, ends_of, observe, position_of
 from lag_monitor.judge.rules import judge
+from lag_monitor.offsets_topic.keys import CLASSIC, SHARE
+from lag_monitor.offsets_topic.members import Membership
 from lag_monitor.offsets_topic.values import print_of
 from lag_monitor.sharing.shards import partitions_of, shard_of
-from lag_monitor.sources.admin import COMMITTED_READS, EARLIEST, ClusterAdmin, Listed, Partition
+from lag_monitor.sources.admin import COMMITTED_READS, EARLIEST, ClusterAdmin, Described, Listed, Partition
 from lag_monitor.sources.markers import Peeker
 from lag_monitor.sources.membership import apply, confirm, described
 from lag_monitor.sources.reader import TOPIC as OFFSETS
 from lag_monitor.sources.reader import OffsetsReader
+from lag_monitor.sources.share import NEWER, ShareAdmin, Shared
 from lag_monitor.sources.taking import Taker, partition_of
-from lag_monitor.sources.times import ask_ladder
+from lag_monitor.sources.times import ask_ladder, refine
 from lag_monitor.store.cluster_store import ClusterStore
 from lag_monitor.store.heads import NONE
 from lag_monitor.store.table import F64, I8, I64
@@ -72,19 +75,23 @@ class Looker:
         self.up = False
         self.caught_up = TOPIC not in watch.sources
         self.shards: tuple[frozenset[int], int] | None = None  # those that are ours, of how many; None: all is
-        self.whole = False  # everything that is ours has been read and judged
+        self._mine: tuple[frozenset[int], int] | None = None  # as they were when the look began, for all of it
+        self._saw_all = False
         self._wall, self._steady, self._since = wall, steady, dict(since or {})
         self._last: tuple[float, float] | None = None
         self._admin = ClusterAdmin(watch.address, watch.settings, watch.timeout, steady)
+        self._share = ShareAdmin(watch.address, watch.timeout)
         self._peeker = Peeker(watch.address, watch.settings)
         self.taker = Taker(store)
         self.reader = OffsetsReader(watch.address, watch.settings, self.taker, self.lock, wall)
         self._reached = False  # the topic of commits was read to its end at this look
+        self._read: set[int] = set()  # its partitions that the reader was asked for
         self._topics: dict[str, int] = {}
         self._ids: dict[bytes, str] = {}
         self._topics_at = self._groups_at = -1e9
         self._listed: dict[str, Listed] = {}
         self._round: list[str] = []  # groups that are still to be confirmed in this round
+        self._shared_lag: dict[int, int] = {}  # row of a share group → what Kafka says it has not read
         self._suspects: dict[int, int] = {}  # row → what the topic of commits had when the coordinator had otherwise
         self._full: dict[int, int] = {}  # row → position from which there is something to read
 
@@ -95,9 +102,14 @@ class Looker:
     def stop(self) -> None:
         self.reader.stop()
 
+    def close(self) -> None:
+        """When no look is under way any more."""
+        self._share.close()
+
     def look(self) -> None:
         """Once. Whatever is not answered is not seen, and judged as such."""
-        began, now, shards = self._steady(), self._now(), self.shards
+        began, now = self._steady(), self._now()
+        self._mine, self._saw_all = self.shards, False
         with self.lock:
             self.store.begin_look()
         try:
@@ -108,10 +120,16 @@ class Looker:
             self.up, self.trouble = False, failed.message
             self.figures.failed += 1
         self._conclude(confirmed, now)
-        self.whole = self.up and shards == self.shards and (self._reached or TOPIC not in self.watch.sources)
+        self._saw_all = self.up and (self._reached or not self._reads_topic)
         self.figures.looks += 1
         self.figures.errors = Counter(self._admin.errors)
         self.figures.seconds = self._steady() - began
+
+    @property
+    def whole(self) -> bool:
+        """Everything that is ours has been read and judged. Not for whoever was given other shards since the look began, be
+        they the same again."""
+        return self._saw_all and self._mine is self.shards
 
     # ---- asking --------------------------------------------------------------------------------------------------
 
@@ -180,17 +198,29 @@ class Looker:
         return heads.names[heads.topic[head]], int(heads.partition[head])
 
     def _ask_groups(self, now: float) -> dict[int, int]:
-        listed = {name: one for name, one in self._admin.groups().items() if name in self.store.names and self._ours(name)}
+        newer = self._share.groups()
+        everyone = self._admin.groups() | (newer if newer is not None else {})
+        listed = {name: one for name, one in everyone.items() if name in self.store.names and self._ours(name)}
         describing = now - self._groups_at >= self.watch.groups_every or not self._listed
         fresh = [name for name, one in listed.items() if describing or self._listed.get(name) != one]
         told = self._admin.describe([name for name in fresh if listed[name].kind in ("classic", "consumer")])
-        commits = self._admin.commits(self._to_confirm(listed))
+        sharing = [name for name, one in listed.items() if one.kind == SHARE]
+        commits = self._admin.commits(name for name in self._to_confirm(listed) if name not in sharing)
+        shared = self._share.offsets(sharing)
         found: dict[int, int] = {}
+        self._shared_lag = {}
         with self.lock:
-            for name in [name for name in self.store.groups if name not in listed]:
-                self.store.delete_group(name)
+            for name, group in list(self.store.groups.items()):
+                if name not in listed and not (newer is None and group.kind in NEWER):
+                    self.store.delete_group(name)
             for name, one in told.items():
                 apply(self.store, name, one)
+            for name, newer_one in (newer or {}).items():
+                if name in self.store.groups or name in shared:
+                    self._apply_newer(name, newer_one)
+            for name, places in shared.items():
+                found |= self._take_shared(name, places)
+                self.store.group(name).told(now)
             for name, partitions in commits.items():
                 if partitions or name in self.store.groups:
                     found |= confirm(self.store, name, partitions)
@@ -199,11 +229,31 @@ class Looker:
         self._groups_at = now if describing else self._groups_at
         return found
 
+    def _apply_newer(self, name: str, listed: Listed) -> None:
+        """Who is in it, the topic of commits may tell; else that somebody is."""
+        membership = self.taker.members.groups.get(name)
+        members = len(membership.members) if membership else int(listed.state not in ("Empty", "Dead"))
+        apply(self.store, name, Described(listed.state, listed.kind, members))
+
+    def _take_shared(self, name: str, places: Mapping[Partition, Shared]) -> dict[int, int]:
+        """Where a share group begins is told late, and what was acknowledged beyond it not at all; but its lag is told."""
+        found = confirm(self.store, name, {part: place.start for part, place in places.items()})
+        for (topic, partition), place in places.items():
+            row = self.store.resolve(name, topic, partition)
+            if row in found and place.lag >= 0:
+                self._shared_lag[row] = place.lag
+        return found
+
     def _ours(self, group: str) -> bool:
-        if self.shards is None:
+        if self._mine is None:
             return True
-        ours, count = self.shards
+        ours, count = self._mine
         return shard_of(group, count, self.offsets_partitions) in ours
+
+    @property
+    def _reads_topic(self) -> bool:
+        """Without the right to read it, the other source does alone; that it does is told as the cluster's trouble."""
+        return TOPIC in self.watch.sources and not (self.reader.denied and ADMIN in self.watch.sources)
 
     @property
     def offsets_partitions(self) -> int:
@@ -211,13 +261,13 @@ class Looker:
 
     def _wanted(self) -> list[int]:
         """Partitions of the topic of commits that are ours to read."""
-        if self.shards is None:
+        if self._mine is None:
             return list(range(self.offsets_partitions))
-        return sorted(partitions_of(*self.shards, self.offsets_partitions))
+        return sorted(partitions_of(*self._mine, self.offsets_partitions))
 
     def _to_confirm(self, listed: Mapping[str, Listed]) -> list[str]:
         """All, if there is no other source; else some, so that each has its turn."""
-        if TOPIC not in self.watch.sources or not self.caught_up:
+        if not self._reads_topic or not self.caught_up:
             return list(listed)
         if not self._round:
             self._round = sorted(listed)
@@ -225,15 +275,23 @@ class Looker:
         return [name for name in turn if name in listed]
 
     def _read_on(self) -> None:
-        if TOPIC in self.watch.sources:
-            self.reader.read(self._wanted(), self._since)
+        """A partition that was given up comes again from its beginning, as its groups were forgotten: not before the reader
+        has let go of it, and not from where a file that was saved earlier says."""
+        if TOPIC not in self.watch.sources:
+            return
+        wanted = self._wanted()
+        self._since = {one: place for one, place in self._since.items() if one in wanted}
+        self._read = {one for one in wanted if one in self._read or one not in self.reader.positions}
+        self.reader.read(sorted(self._read), self._since)
 
     def _follow(self, now: float) -> None:
         """Groups whose part of the topic of commits was read to its end are known as of now."""
-        if TOPIC not in self.watch.sources:
+        if not self._reads_topic:
+            self.caught_up = True
             return
-        partitions, wanted = self.offsets_partitions, [(OFFSETS, one) for one in self._wanted()]
-        ends = {number: end for (_, number), end in self._admin.offsets(wanted, isolation=COMMITTED_READS).items()}
+        partitions, wanted = self.offsets_partitions, self._wanted()
+        asked = [(OFFSETS, one) for one in wanted if one in self._read]
+        ends = {number: end for (_, number), end in self._admin.offsets(asked, isolation=COMMITTED_READS).items()}
         deadline = self._steady() + CATCH_UP
         while len(reached := self.reader.reached(ends)) < len(ends) and self._steady() < deadline:
             time.sleep(0.02)
@@ -248,12 +306,16 @@ class Looker:
                 for name, membership in list(self.taker.members.groups.items()):
                     if name in self.store.groups:
                         apply(self.store, name, described(membership, self._ids))
-            for name, membership in self.taker.members.groups.items():
-                known = self.store.groups.get(name)
-                if known is not None and membership.kind == "streams":  # no admin call tells of these
-                    apply(self.store, name, described(membership, self._ids))
+            if ADMIN not in self.watch.sources:
+                self._apply_memberless(reached)
         self._reached = len(reached) == len(wanted)
         self.caught_up = self.caught_up or self._reached
+
+    def _apply_memberless(self, reached: set[int]) -> None:
+        """Who commits without joining leaves no record of a group: where all was read and there is none, nobody is in it."""
+        for name in list(self.store.groups):
+            if name not in self.taker.members.groups and partition_of(name, self.offsets_partitions or 1) in reached:
+                apply(self.store, name, described(Membership(CLASSIC), {}))
 
     # ---- concluding ------------------------------------------------------------------------------------------------
 
@@ -263,12 +325,12 @@ class Looker:
             for group in self.store.groups.values():
                 group.slo = self.watch.promised(group.name)
             wanted = self._behind(committed)
-        offsets = self._climb(wanted, now) if self.up else {}
+        climbed = self._climb(wanted, now) if self.up else {}
         with self.lock:
             new = self.store.windows.used - len(committed)  # rows that came to be while Kafka was asked have nothing yet
             committed = np.concatenate([committed, np.full(new, NONE, np.int64)])
             made = np.concatenate([made, np.full(new, np.nan)])
-            seconds = self._seconds(committed, offsets)
+            seconds = self._seconds(committed, climbed)
             self.looked = observe(self.store, now, committed, seconds, self.watch.patience, made)
             self.status = judge(self.store, self.looked, self.watch.patience)
         if self.up and self.watch.read_markers:
@@ -287,7 +349,7 @@ class Looker:
                 gone[rows] = True
         told = np.where(seen & ~gone, windows.offsets[:used, -1], NONE)
         told = np.where(gone, windows.committed[:used], told)
-        if TOPIC not in self.watch.sources:
+        if not self._reads_topic:
             self._imitate(confirmed, now)
             made = np.full(used, np.nan)
         else:
@@ -295,6 +357,8 @@ class Looker:
             self._compare(confirmed, told)
         for row, offset in confirmed.items():
             told[row] = offset
+        for row, lag in self._shared_lag.items():
+            told[row] = max(told[row], int(self.store.heads.ends[windows.head[row], -1]) - lag)
         return told, made
 
     def _imitate(self, confirmed: Mapping[int, int], now: float) -> None:
@@ -332,31 +396,33 @@ class Looker:
             found[at] = (self._named(at), lowest, int(store.heads.ends[at, -1]))
         return found
 
-    def _climb(self, wanted: Mapping[int, tuple[Partition, int, int]], now: float) -> dict[int, I64]:
-        """Where each log was at the rungs, by head."""
+    def _climb(self, wanted: Mapping[int, tuple[Partition, int, int]], now: float) -> dict[int, tuple[F64, I64]]:
+        """Rungs, and where each log was then, by head."""
         if not wanted:
             return {}
         partitions, lowest, ends = zip(*wanted.values(), strict=True)
         try:
-            found = ask_ladder(self._admin, partitions, np.array(lowest), np.array(ends), self._ladder, now)
+            back, end = np.array(lowest), np.array(ends)
+            found = ask_ladder(self._admin, partitions, back, end, self._ladder, now)
+            times, offsets = refine(self._admin, partitions, back, end, self._ladder, found, now)
         except CollectionFailed:
             return {}
-        return dict(zip(wanted, found, strict=True))
+        return dict(zip(wanted, zip(times, offsets, strict=True), strict=True))
 
     @property
     def _ladder(self) -> tuple[float, ...]:
         return rungs(tuple(promise.seconds for promise in self.watch.promises))
 
-    def _seconds(self, committed: I64, offsets: Mapping[int, I64]) -> F64:
+    def _seconds(self, committed: I64, climbed: Mapping[int, tuple[F64, I64]]) -> F64:
         store, used = self.store, self.store.windows.used
         seconds = np.full(used, np.nan)
         head = store.windows.head[:used]
-        rows = np.nonzero(np.isin(head, list(offsets)))[0] if offsets else np.empty(0, np.int64)
+        rows = np.nonzero(np.isin(head, list(climbed)))[0] if climbed else np.empty(0, np.int64)
         if len(rows):
             end, _ = ends_of(store, committed)
-            table = np.stack([offsets[at] for at in head[rows].tolist()])
+            times, offsets = (np.stack(part) for part in zip(*(climbed[at] for at in head[rows].tolist()), strict=True))
             position = position_of(store, committed)[rows]
-            seconds[rows] = seconds_behind(position, end[rows], np.array(self._ladder), table)
+            seconds[rows] = seconds_behind(position, end[rows], times, offsets)
         return seconds
 
     def _peek(self) -> None:

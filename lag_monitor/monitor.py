@@ -7,7 +7,8 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kernel.errors import NoSpace, UsageError
@@ -15,18 +16,16 @@ from lag_monitor.alerts.alerts import Alerts
 from lag_monitor.alerts.channels.channel import Channel
 from lag_monitor.alerts.routes import Route, Silence
 from lag_monitor.looking import Looker
-from lag_monitor.sharing.handover import Ledger, Plain, by_incident, together, whose
+from lag_monitor.sharing.instance import Instance
 from lag_monitor.sharing.lease import Instances, Lease
-from lag_monitor.sharing.shards import shard_of
-from lag_monitor.store.cluster_store import ClusterStore
+from lag_monitor.store.cluster_store import ClusterStore, Names
 from lag_monitor.store.snapshot import Damaged, Resumed, captured, load, write
 from lag_monitor.verdict import Status
 from lag_monitor.view import ClusterView
-from lag_monitor.watch import Watch
+from lag_monitor.watch import ADMIN, Watch
 
 log = logging.getLogger(__name__)
 LAST_WORDS = 3.0  # seconds that threads have to end
-HAND_OVER_EVERY = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,11 @@ class ClusterLoop:
     def __init__(self, watch: Watch, file: Path | None, save_every: float, told: Callable[[ClusterView], None]) -> None:
         self.watch, self._file, self._save_every, self._told = watch, file, save_every, told
         self.saved = Saved()
+        self.has_been_whole = False  # all that was ours to look at was once read and judged
         store, resumed = _store(watch, file)
-        self.looker = Looker(watch, store, since=resumed.positions)
+        # Without the admin calls, who is in a group is told by the topic of commits alone: then it is read from its
+        # beginning, and what was taken in before is known by its place.
+        self.looker = Looker(watch, store, since=resumed.positions if ADMIN in watch.sources else {})
         self.view = ClusterView(self.looker)
         self.view.resume({name: (Status(status), when) for name, (status, when) in resumed.since.items()})
         self.after: Callable[[ClusterView], None] = lambda view: None  # once more, when all is told: the metrics
@@ -80,6 +82,7 @@ class ClusterLoop:
         self._thread.join(timeout)
         self.looker.reader.join(timeout)
         if not self._thread.is_alive():
+            self.looker.close()
             self.save()
 
     def save(self) -> None:
@@ -135,29 +138,28 @@ class Monitor:
             plan.silences,
             active=plan.instances is None,
         )
-        self.loops: dict[str, ClusterLoop] = {watch.name: self._loop(watch) for watch in plan.watches}
+        self.loops: dict[str, ClusterLoop] = {watch.name: self._loop(watch) for watch in _watches(plan)}
         self._after: Callable[[ClusterView], None] = lambda view: None
-        self.lease: Lease | None = None
-        self._ledger: Ledger | None = None
-        self._handing: threading.Thread | None = None
-        self._stop = threading.Event()
+        self.instance: Instance | None = None
 
     def __enter__(self) -> "Monitor":
         self.alerts.__enter__()
         if self._plan.instances is not None:
-            self._share(self._plan.instances)
+            meeting = next(watch for watch in self._plan.watches if watch.name == _meeting(self._plan))
+            self.instance = Instance(self._plan.instances, meeting, self.alerts, self._offsets_partitions, self._give_shards)
+            self._give_shards()
+            self.instance.start()
         for loop in self.loops.values():
             loop.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
         with self._lock:
             loops = list(self.loops.values())
         for loop in loops:
             loop.stop()
-        if self.lease is not None:
-            self.lease.stop()
+        if self.instance is not None:
+            self.instance.stop()
         for loop in loops:
             loop.join(LAST_WORDS)
         self.alerts.stop()
@@ -170,9 +172,16 @@ class Monitor:
     @property
     def ready(self) -> bool:
         """Every cluster was caught up with and judged. One that cannot be reached keeps it from being ready at the start;
-        later it does not, for then there is something to tell."""
-        views = self.views
-        return bool(views) and all(view.has_been_ready for view in views.values())
+        later it does not, for then there is something to tell. Of several instances, also one that stands by is: it has met
+        the others, and knows all that it needs to take over."""
+        with self._lock:
+            loops = list(self.loops.values())
+        alone = self.instance is None
+        return bool(loops) and all(loop.view.has_been_ready and (alone or loop.has_been_whole) for loop in loops)
+
+    @property
+    def lease(self) -> Lease | None:
+        return self.instance.lease if self.instance else None
 
     def after_each_look(self, call: Callable[[ClusterView], None]) -> None:
         self._after = call
@@ -182,25 +191,25 @@ class Monitor:
 
     def reload(self, plan: Plan) -> None:
         """What changed is begun anew, what did not goes on. Where state is kept and how instances share need a restart."""
+        kept = self._plan
+        plan = replace(plan, folder=kept.folder, instances=kept.instances, meeting_place=_meeting(kept))
+        wanted = {watch.name: watch for watch in _watches(plan)}
         with self._lock:
             self.alerts.reload(plan.routes, plan.channels, plan.silences)
-            wanted = {watch.name: watch for watch in plan.watches}
             ended = [loop for name, loop in self.loops.items() if wanted.get(name) != loop.watch]
         for loop in ended:
             loop.stop()
         for loop in ended:
             loop.join(LAST_WORDS)
-        with self._lock:
-            for loop in ended:
-                self.loops.pop(loop.watch.name, None)
-            for name, watch in wanted.items():
-                if name not in self.loops:
-                    self.loops[name] = self._loop(watch)
-                    self.loops[name].after = self._after
-                    self._give_shards(self.loops[name])
-                    self.loops[name].start()
-            self.loops = {name: self.loops[name] for name in wanted}
+        with self._sharing, self._lock:
             self._plan = plan
+            stay = {name: loop for name, loop in self.loops.items() if loop not in ended}
+            new = {name: self._loop(watch) for name, watch in wanted.items() if name not in stay}
+            self.loops = {name: new.get(name) or stay[name] for name in wanted}
+            for loop in new.values():
+                loop.after = self._after
+                self._give(loop)
+                loop.start()
 
     def _loop(self, watch: Watch) -> ClusterLoop:
         folder = self._plan.folder
@@ -209,75 +218,54 @@ class Monitor:
 
     def _tell(self, view: ClusterView) -> None:
         """To the alerts. A cluster that was not seen whole says nothing of groups that are missing."""
-        looker, judged = view.looker, view.judged
+        looker, judged, instance = view.looker, view.judged, self.instance
         if judged is None:
             return
         name = looker.watch.name
-        told = {(name, one.group): one for one in view.groups if self._tells(name, one.group)}
-        self.alerts.take(told, {name} if looker.whole else set(), judged.looked.now, set(self.loops))
+        with self._sharing:  # what is ours stays so until it is told
+            whole, loop = looker.whole, self.loops.get(name)
+            told = {(name, one.group): one for one in view.groups if instance is None or instance.tells(name, one.group)}
+            if instance is None or instance.lease.awake:
+                self.alerts.take(told, {name} if whole else set(), judged.looked.now, set(self.loops))
+            if loop is not None and whole and (instance is None or instance.met):
+                loop.has_been_whole = True
 
     # ---- several instances -------------------------------------------------------------------------------------------
 
-    def _share(self, instances: Instances) -> None:
-        meeting = self._plan.meeting_place or self._plan.watches[0].name
-        watch = next(watch for watch in self._plan.watches if watch.name == meeting)
-        self.lease = Lease(watch.address, watch.settings, instances, self._gained, self._lost)
-        self._ledger = Ledger(self.lease.write, self._shard)
-        for loop in self.loops.values():
-            self._give_shards(loop)
-        self.lease.start()
-        self._handing = threading.Thread(target=self._hand_over, name="write down what is open", daemon=True)
-        self._handing.start()
+    @property
+    def _sharing(self) -> AbstractContextManager[object]:
+        """Taken before the other lock."""
+        return self.instance.lock if self.instance else nullcontext()
 
-    def _shard(self, cluster: str, group: str) -> int:
-        count = self._plan.instances.shards if self._plan.instances else 1
+    def _offsets_partitions(self, cluster: str) -> int:
         loop = self.loops.get(cluster)
-        return shard_of(group, count, loop.looker.offsets_partitions if loop else 0)
+        return loop.looker.offsets_partitions if loop else 0
 
-    def _tells(self, cluster: str, group: str) -> bool:
-        return self.lease is None or self._shard(cluster, group) in self.lease.held
+    def _give_shards(self) -> None:
+        for loop in self.loops.values():
+            self._give(loop)
 
-    def _give_shards(self, loop: ClusterLoop) -> None:
-        instances = self._plan.instances
-        if instances is not None and instances.shards > 1 and self.lease is not None:
-            loop.looker.shards = (frozenset(self.lease.held), instances.shards)
-            loop.looker.whole = False
+    def _give(self, loop: ClusterLoop) -> None:
+        """Always a value of its own, by which a look knows that it began with another."""
+        if self.instance is not None:
+            loop.looker.shards = self.instance.shards
 
-    def _gained(self, shard: int, found: Mapping[str, bytes]) -> None:
-        with self._lock:
-            assert self._ledger is not None  # noqa: S101
-            theirs = self._ledger.gained(shard, found)
-            self._exchange(together({"ours": self.alerts.export(), "theirs": theirs}))
-            for loop in self.loops.values():
-                self._give_shards(loop)
 
-    def _lost(self, shards: frozenset[int]) -> None:
-        with self._lock:
-            assert self._ledger is not None and self.lease is not None  # noqa: S101
-            self.alerts.active = False  # and wait for what is under way, so that what we hand over is true
-            export = self.alerts.export()
-            self._ledger.publish(export)
-            self.lease.flush()
-            for shard in shards:
-                self._ledger.lost(shard)
-            kept = {key: part for key, part in by_incident(export).items() if self._shard(*whose(part)) not in shards}
-            self._exchange(together(kept))
-            for loop in self.loops.values():
-                self._give_shards(loop)
+def _meeting(plan: Plan) -> str:
+    return plan.meeting_place or plan.watches[0].name
 
-    def _exchange(self, told: Plain) -> None:
-        """Only who stands by may be given something else to know."""
-        self.alerts.active = False
-        self.alerts.adopt(told)
-        self.alerts.active = bool(self.lease and self.lease.held)
 
-    def _hand_over(self) -> None:
-        while not self._stop.wait(HAND_OVER_EVERY):
-            with self._lock:
-                # Which shard a group is of is known once the topic of commits is.
-                known = all(loop.looker.offsets_partitions for loop in self.loops.values())
-                if self._ledger is not None and self.alerts.active and known:
-                    self._ledger.publish(self.alerts.export())
+def _watches(plan: Plan) -> list[Watch]:
+    """Without our own group where instances meet: it commits nothing, and would look as if it failed."""
+    if plan.instances is None:
+        return list(plan.watches)
+    own = rf"\A{re.escape(plan.instances.group)}\Z"
+
+    def without(watch: Watch) -> Watch:
+        deny = watch.names.deny
+        return replace(watch, names=Names(watch.names.allow, f"(?:{deny})|{own}" if deny else own))
+
+    return [without(watch) if watch.name == _meeting(plan) else watch for watch in plan.watches]
 
 
 def _make(folder: Path) -> None:

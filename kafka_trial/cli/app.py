@@ -77,8 +77,9 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-        extra = EXTRAS[error.name]
-        who = "trials need" if extra == "trials" else "exporter and probe need"
+        lagging = any(word in ("lag", "lag-monitor") for word in sys.argv[1:2])
+        extra = "lag" if lagging else EXTRAS[error.name]
+        who = {"lag": "the lag monitor needs", "trials": "trials need", "exporter": "exporter and probe need"}[extra]
         complain(f"{error.name} is not installed: {who} it. Install it with pip install 'kafka-trial[{extra}]'.")
         sys.exit(MissingTool.exit_code)
     except KeyboardInterrupt:

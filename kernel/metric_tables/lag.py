@@ -11,7 +11,9 @@ def _lag(name: str, kind: Kind, help: str, *labels: str, **more: Any) -> Metric:
 
 
 def _burrow(name: str, help: str, *labels: str) -> Metric:  # noqa: A002
-    return own(f"burrow_kafka_{name}", Kind.GAUGE, help, *labels, scope=Scope.GROUP)
+    """Under Burrow's own names, of which one ends like a counter's and is none: that one has no type."""
+    kind = Kind.UNTYPED if name.endswith("_total") else Kind.GAUGE
+    return own(f"burrow_kafka_{name}", kind, help, *labels, scope=Scope.GROUP)
 
 
 _GROUP = ("cluster", "group")

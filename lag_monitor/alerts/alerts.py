@@ -109,6 +109,21 @@ class Alerts:
         else:
             self._sender.pause()
 
+    def written_down_first(self, changed: Callable[[], None]) -> None:
+        """From now on `changed` is called after each change, and what is queued is sent only when it is released."""
+        self._outbox.release(self._outbox.mark)
+        self._outbox.changed = changed
+
+    @property
+    def mark(self) -> int:
+        """Taken before an export, it says of what is queued what the export holds for certain."""
+        return self._outbox.mark
+
+    def release(self, mark: int) -> None:
+        """What was queued up to then is written down, and may be sent."""
+        if self._outbox.release(mark):  # else there is nothing to look for, and looking is a change to be written down
+            self._sender.look()
+
     def export(self) -> dict[str, Any]:
         """All that another instance needs to carry on, fit for JSON."""
         return self._outbox.export()

@@ -44,6 +44,7 @@ class Outbox:
         self._loaded = False  # what the file holds is part of what we know
         self._trouble = ""
         self.store_failures = 0
+        self.changed: Callable[[], None] = lambda: None  # called after each change
         if self._store:
             try:
                 self._load(self._store)
@@ -84,6 +85,18 @@ class Outbox:
                 ],
                 "done": [[*chain, done.seq, done.at] for chain, done in self._queue.done.items()],
             }
+
+    @property
+    def mark(self) -> int:
+        """What is queued up to now."""
+        with self._lock:
+            return self._queue.last
+
+    def release(self, mark: int) -> bool:
+        """What was queued up to then may be sent, and, once this was called, nothing else. Whether that is more."""
+        with self._lock:
+            before, self._queue.released = self._queue.released, mark
+            return before is None or mark > before
 
     def replace(self, told: dict[str, Any]) -> None:
         """By what another instance exported. What we know to have arrived is not sent again."""
@@ -172,6 +185,7 @@ class Outbox:
         with self._lock:
             yield
             self._write()
+        self.changed()
 
     def _write(self) -> None:
         if self._store is None:

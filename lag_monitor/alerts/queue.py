@@ -64,6 +64,7 @@ class Queue:
     done: dict[Chain, Done] = field(default_factory=dict)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)  # by channel and result, since the start
     last: int = 0
+    released: int | None = None  # the last that may be sent; None: all may
 
     # ---- in ---------------------------------------------------------------------------------------------------
 
@@ -131,7 +132,7 @@ class Queue:
 
     def delivered(self, row: Row, now: float) -> None:
         self._note(row, now)
-        self._remove([row], "sent")
+        self._remove([self._as_it_is(row)], "sent")
 
     def failed(self, row: Row, now: float, retry_after: float | None = None) -> float:
         """How many seconds the next try is away."""
@@ -143,7 +144,7 @@ class Queue:
 
     def give_up(self, row: Row, now: float) -> None:
         self._note(row, now)
-        self._remove([row], "given_up")
+        self._remove([self._as_it_is(row)], "given_up")
 
     def wake(self, channel: str) -> None:
         """Its receiver is back: what failed meanwhile need not wait its time out."""
@@ -172,7 +173,13 @@ class Queue:
         for row in list(self.rows.values()):
             if row.channel == channel and row.notice.incident not in begun:
                 begun.add(row.notice.incident)
-                yield row
+                if self.released is None or row.number <= self.released:
+                    yield row
+
+    def _as_it_is(self, row: Row) -> Row:
+        """It may have been taken over, under another number, while it was under way."""
+        same = (one for one in self.rows.values() if one.chain == row.chain and one.notice == row.notice)
+        return row if row.number in self.rows else next(same, row)
 
     def _due_at(self, row: Row, now: float) -> float:
         # The clock was put back: a time further away than we ever set one is none that we meant.

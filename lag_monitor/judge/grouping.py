@@ -116,7 +116,9 @@ def _reason(status: Status, statuses: I8, lag: I64, worst: list[PartitionVerdict
         if not len(statuses):
             return "nothing is committed yet"
         most = int(lag.max())
-        return "at the end of every partition" if most == 0 else f"getting on; at most {records(most)} behind in a partition"
+        return "at the end of every partition" if most == 0 else f"at most {records(most)} behind in a partition"
+    if status is Status.EMPTY_GROUP and not len(statuses):
+        return "no members, and nothing is committed"
     if status is Status.EMPTY_GROUP and not (statuses == Status.EMPTY_GROUP).any():
         return "no members; everything there is has been read"
     first = worst[0]

@@ -19,13 +19,15 @@ def rungs(slos: tuple[float, ...] = ()) -> tuple[float, ...]:
 
 
 def seconds_behind(position: I64, end: I64, ladder: F64, offsets: I64) -> F64:
-    """For each position. `offsets`: for each, where the log was at each rung, −1 if that was not asked for or not told.
+    """For each position. `ladder`: the rungs, the same for all or a row for each, nearest first. `offsets`: for each, where
+    the log was at each rung, −1 if that was not asked for or not told.
     What is at the end is not behind; what is beyond the last rung that was asked is as far behind as that, at least."""
     behind = np.zeros(len(position), np.float64)
     open_ = position < end
     nearer_at, nearer = np.zeros(len(position), np.float64), end.astype(np.int64)
-    for number, rung in enumerate(ladder):
-        here = offsets[:, number]
+    rungs_of = np.broadcast_to(ladder, offsets.shape)
+    for number in range(offsets.shape[1]):
+        here, rung = offsets[:, number], rungs_of[:, number]
         told = open_ & (here >= 0)
         inside = told & (position >= here)
         if inside.any():
@@ -34,7 +36,7 @@ def seconds_behind(position: I64, end: I64, ladder: F64, offsets: I64) -> F64:
             behind[inside] = (nearer_at + share * (rung - nearer_at))[inside]
             open_ &= ~inside
         further = told & ~inside
-        behind[further] = rung
-        nearer[further], nearer_at[further] = here[further], rung
+        behind[further] = np.nextafter(rung[further], np.inf)  # so that a promise of as much is broken
+        nearer[further], nearer_at[further] = here[further], rung[further]
     behind[open_ & (nearer_at == 0)] = np.nan  # behind, and no rung was told
     return behind

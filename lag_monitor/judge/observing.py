@@ -77,7 +77,7 @@ def observe(
     position = position_of(store, committed)
     lag = np.where(seen & (end >= 0) & (position >= 0), np.maximum(end - position, 0), 0)
     seconds = np.where(lag > 0, seconds, 0.0)
-    _remember_lag(store, seen, lag, seconds, tick)
+    _remember_lag(store, seen, lag, seconds, tick, patience)
     _sample(store, now, seen & (end >= 0), lag)
     return Looked(now, np.nonzero(spoken)[0], committed, position, end, lag, seconds, spoken & blind)
 
@@ -147,6 +147,8 @@ def _remember_pauses(store: ClusterStore, rows: I64) -> None:
     """From commits that were made before we began to look."""
     windows = store.windows
     rows = rows[windows.filled[rows] > 2]
+    if not len(rows):
+        return
     there = np.arange(windows.width) >= windows.width - windows.filled[rows].astype(np.int64)[:, None]
     pauses = np.where(there[:, :-1], np.diff(windows.timestamps[rows], axis=1), 0).max(axis=1) / 1000
     windows.gap[rows] = np.maximum(pauses, SEEN)
@@ -156,17 +158,19 @@ def _begin_unread(store: ClusterStore, uncommitted: Mask, tick: int) -> None:
     """Of a partition without a commit, only what came since we first saw it with a member counts: one that begins at the
     end has nothing to commit before."""
     windows, used = store.windows, store.windows.used
-    new = uncommitted & (windows.first_seen[:used] < 0)
+    new = uncommitted & (windows.clear_to[:used] < 0)
     end, _ = ends_of(store, np.full(used, NONE, np.int64))
     windows.first_seen[:used][new] = tick
     windows.clear_to[:used][new] = np.maximum(end[new], 0)
 
 
-def _remember_lag(store: ClusterStore, seen: Mask, lag: I64, seconds: F64, tick: int) -> None:
+def _remember_lag(store: ClusterStore, seen: Mask, lag: I64, seconds: F64, tick: int, patience: Patience) -> None:
+    """Who was seen at the end is not behind for longer than since then, be what it has to read as old as it may."""
     windows, used = store.windows, store.windows.used
     since = windows.lagging_since[:used]
     began = seen & (lag > 0) & (since < 0)
-    earlier = np.where(np.isnan(seconds), 0.0, seconds)
+    known = windows.first_seen[:used] < tick
+    earlier = np.where(np.isnan(seconds), 0.0, np.where(known, np.minimum(seconds, patience.interval), seconds))
     since[began] = np.maximum(tick - np.rint(earlier[began] * 10), 0).astype(np.int32)
     since[seen & (lag == 0)] = NONE
 

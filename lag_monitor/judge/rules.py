@@ -17,6 +17,7 @@ from lag_monitor.verdict import Status
 
 CHUNK = 32_768
 UNKNOWN_MEMBERS = -1
+MARKERS = 2  # offsets that may be markers and nothing else, where we may not look; more than that are records too
 MOVING = 3  # intervals within which one that moves has moved
 STRANGER = 5  # times the usual patience
 
@@ -38,8 +39,9 @@ class Facts:
     patience: F64
     members: I64  # −1: not known
     slo: F64
-    recommitted: Mask  # a commit was made of late, be it the same
-    waiting: F64  # seconds that the last stable offset has stood still
+    recommitted: Mask  # a commit was seen to be made of late, be it the same
+    settled: Mask  # the end was told after the commit was
+    waiting: F64  # seconds that the last stable offset has been seen to stand still
     blind: Mask
     recreated: Mask
 
@@ -60,8 +62,11 @@ def gather(store: ClusterStore, looked: Looked, patience: Patience, rows: I64) -
     holds = _holds(windows.flags[rows], members[group])
     # Of somebody who is there and was never seen to move, it is not known what pauses he makes.
     allowed = np.where((gap == 0) & holds, STRANGER * patience.quiet, np.maximum(patience.quiet, patience.pauses * gap))
-    # Without the topic of commits nobody knows when a commit was made: what is in the window then is what we saw move.
-    last = windows.timestamps[rows, -1] / 1000
+    # By our own clock, as brokers have theirs. What was there before we began to look was not seen to be made.
+    last = windows.observed[rows, -1].astype(np.float64)
+    seen_live = (windows.filled[rows] > 0) & (last > store.began + windows.first_seen[rows] / 10)
+    asked = np.rint((of_head(heads.asked_at, 0.0) - store.began) * 10)
+    waits_since = of_head(heads.stable_moved_at, 0.0)
     log_end = of_head(heads.ends[:, -1], -1).astype(np.int64)
     print_, topic_print = windows.print[rows], of_head(heads.print, 0)
     committed = looked.committed[rows]
@@ -79,8 +84,9 @@ def gather(store: ClusterStore, looked: Looked, patience: Patience, rows: I64) -
         patience=allowed,
         members=members[group],
         slo=slo[group],
-        recommitted=(windows.filled[rows] > 0) & (looked.now - last < allowed),
-        waiting=np.where(has_head, looked.now - of_head(heads.stable_moved_at, looked.now), 0.0),
+        recommitted=seen_live & (looked.now - last < allowed),
+        settled=windows.moved_at[rows] < asked,
+        waiting=np.where(waits_since > 0, np.maximum(of_head(heads.bounds_at, 0.0) - waits_since, 0.0), 0.0),
         blind=looked.blind[rows],
         recreated=(print_ != 0) & (topic_print != 0) & (print_ != topic_print),
     )
@@ -131,16 +137,17 @@ def statuses(store: ClusterStore, facts: Facts, patience: Patience) -> I8:
     fresh_rewind = rewound & ((tenths(store, facts.now) - windows.rewound_at[rows]) / 10 < facts.patience)
     status[quiet & alive & ~fresh_rewind] = Status.STALLED
     status[quiet & ~alive & ~fresh_rewind] = Status.STOPPED
-    status[quiet & (facts.members == 0) & (unmoved > patience.abandoned)] = Status.EMPTY_GROUP
-    left = ((flags & UNREAD_TOPIC) > 0) & ~facts.recommitted & (unmoved > facts.patience)
-    status[left] = Status.ABANDONED_TOPIC
     status[facts.recreated] = Status.TOPIC_RECREATED
-    cut = ~uncommitted & (facts.log_end >= 0) & (facts.committed > facts.log_end)
+    cut = ~uncommitted & (facts.log_end >= 0) & (facts.committed > facts.log_end) & facts.settled
     status[cut & _same_topic(store, facts)] = Status.DATA_LOSS
     status[cut & ~_same_topic(store, facts)] = Status.TOPIC_RECREATED
     status[~uncommitted & (facts.start >= 0) & (facts.position < facts.start) & ~facts.recreated] = Status.DATA_LOSS
+    # Nobody loses what nobody reads any more.
+    status[quiet & (facts.members == 0) & (unmoved > patience.abandoned)] = Status.EMPTY_GROUP
+    left = ((flags & UNREAD_TOPIC) > 0) & ~facts.recommitted & (unmoved > facts.patience)
+    status[left] = Status.ABANDONED_TOPIC
     status[(flags & GONE_TOPIC) > 0] = Status.ABANDONED_TOPIC
-    status[quiet & ((flags & UNPROVED) > 0)] = Status.UNKNOWN
+    status[quiet & ((flags & UNPROVED) > 0) & (facts.lag <= MARKERS)] = Status.UNKNOWN
     status[facts.blind] = Status.UNKNOWN
     return status
 

@@ -10,21 +10,21 @@ import numpy as np
 from lag_monitor.store.table import F32, F64, I64, Mask
 
 ENOUGH = 6  # samples: with fewer a trend is a guess
-AGREEING = 0.6  # by how many more, as a share of all pairs, those that grow must outnumber those that fall
+SURE = 2.8  # standard deviations: so far beyond what chance gives, pairs that grow must outnumber those that fall
 
 
 def growing(samples: F32) -> Mask:
     """Newest last. Nothing is said (False) of rows with fewer samples than enough."""
     width = samples.shape[1]
     score = np.zeros(len(samples), np.int16)
-    pairs = np.zeros(len(samples), np.int16)
     for early, late in combinations(range(width), 2):
         step = samples[:, late] - samples[:, early]
         score += step > 0
         score -= step < 0
-        pairs += step == step  # not where one of the two is missing
-    enough: Mask = pairs >= ENOUGH * (ENOUGH - 1) // 2
-    return enough & (score >= AGREEING * pairs)
+    number = counted(samples)
+    chance = np.sqrt(number * (number - 1) * (2 * number + 5) / 18)
+    found: Mask = (number >= ENOUGH) & (score >= SURE * chance)
+    return found
 
 
 def slope(samples: F32, times: F64) -> F64:

@@ -31,8 +31,12 @@ def clock(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%H:%M:%S")
 
 
+def counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
 def records(count: int) -> str:
-    return f"{count:,} record" + ("" if count == 1 else "s")
+    return counted(count, "record")
 
 
 class Speaker:
@@ -76,7 +80,10 @@ class Speaker:
             return "at the end: what follows the commit is transaction markers or was compacted away"
         if facts.lag[at] == 0:
             return "at the end"
-        return f"{self._behind(at)}, and getting on"
+        still = float(facts.still[at])
+        if still <= 2 * self._patience.interval:
+            return f"{self._behind(at)}, and getting on"
+        return f"{self._behind(at)}; no move for {span(still)}, which is not long yet"
 
     def _empty(self, at: int) -> str:
         return f"{self._behind(at)}; the group has no members, and has not committed for {self._unmoved(at)}"
@@ -87,8 +94,8 @@ class Speaker:
         return f"no member of the group reads this topic any more; the last move was {self._unmoved(at)} ago"
 
     def _warming(self, at: int) -> str:
-        seen = np.count_nonzero(~np.isnan(self._store.windows.samples[self._facts.rows[at]]))
-        return f"{self._behind(at)}; looked at {seen} times, too few to tell where it is going"
+        seen = int(np.count_nonzero(~np.isnan(self._store.windows.samples[self._facts.rows[at]])))
+        return f"{self._behind(at)}; looked at {counted(seen, 'time')}, too few to tell where it is going"
 
     def _unknown(self, at: int) -> str:
         if not self._facts.blind[at]:
@@ -98,9 +105,9 @@ class Speaker:
         return "the monitor has no fresh figures: nothing is said until it has"
 
     def _never(self, at: int) -> str:
-        return (
-            f"a member has this partition, {records(int(self._facts.lag[at]))} have come since, and no commit was ever made"
-        )
+        lag = int(self._facts.lag[at])
+        have = "has" if lag == 1 else "have"
+        return f"a member has this partition, {records(lag)} {have} come since, and no commit was ever made"
 
     def _rewound(self, at: int) -> str:
         row = self._facts.rows[at]
@@ -122,13 +129,18 @@ class Speaker:
         beyond = int(facts.log_end[at] - facts.end[at])
         return (
             f"waits for a transaction: the last stable offset has been {facts.end[at]} "
-            f"for {span(float(facts.waiting[at]))}, and {beyond:,} offsets lie beyond it"
+            f"for {span(float(facts.waiting[at]))}, with {counted(beyond, 'offset')} beyond it"
         )
 
     def _stalled(self, at: int) -> str:
         facts, store = self._facts, self._store
         host, client_id = store.owners[store.windows.owner[facts.rows[at]]]
-        who = f"{client_id or 'a member'} at {host.lstrip('/')}" if host else "the group has members, but it"
+        if host:
+            who = f"{client_id or 'a member'} at {host.lstrip('/')}"
+        elif facts.members[at] > 0:
+            who = "the group has members, but it"
+        else:
+            who = "somebody commits the same offset again and again, and"
         return f"{self._behind(at)}; {who} has not got on for {span(float(facts.still[at]))}{self._used_to(at)}"
 
     def _stopped(self, at: int) -> str:
@@ -153,7 +165,7 @@ class Speaker:
         if facts.committed[at] > facts.log_end[at] >= 0:
             return f"the log was cut back to {facts.log_end[at]}, and {facts.committed[at]} was committed"
         lost, begins = int(facts.start[at] - facts.position[at]), facts.start[at]
-        return f"{records(lost)} deleted before they were read: committed {facts.committed[at]}, the log begins at {begins}"
+        return f"{records(lost)} deleted before being read: committed {facts.committed[at]}, the log begins at {begins}"
 
     # ---- parts -----------------------------------------------------------------------------------------------------------
 

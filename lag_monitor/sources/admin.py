@@ -107,16 +107,24 @@ class ClusterAdmin:
         self, partitions: Sequence[Partition], spec: str | float = LATEST, isolation: str = UNCOMMITTED_READS
     ) -> dict[Partition, int]:
         """Where logs end or begin, or (with a time in seconds) where they were then; −1 if nothing is as young as that."""
+        return self._list_offsets(dict.fromkeys(partitions, spec), isolation)
+
+    def offsets_at(self, times: Mapping[Partition, float]) -> dict[Partition, int]:
+        """Where each log was at a time of its own."""
+        return self._list_offsets(times, UNCOMMITTED_READS)
+
+    def _list_offsets(self, specs: Mapping[Partition, str | float], isolation: str) -> dict[Partition, int]:
         from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
         from confluent_kafka.admin import OffsetSpec
 
         level = IsolationLevel.READ_COMMITTED if isolation == COMMITTED_READS else IsolationLevel.READ_UNCOMMITTED
-        fixed = {LATEST: OffsetSpec.latest(), EARLIEST: OffsetSpec.earliest()}
-        wanted = fixed[spec] if isinstance(spec, str) else OffsetSpec.for_timestamp(int(spec * 1000))
+        known: dict[str | float, Any] = {LATEST: OffsetSpec.latest(), EARLIEST: OffsetSpec.earliest()}
+        for spec in {*specs.values()} - {LATEST, EARLIEST}:
+            known[spec] = OffsetSpec.for_timestamp(int(float(spec) * 1000))
         found: dict[Partition, int] = {}
-        for part in _parts(partitions, MANY):
+        for part in _parts(specs.items(), MANY):
             asked = self.client.list_offsets(
-                {TopicPartition(topic, number): wanted for topic, number in part},
+                {TopicPartition(topic, number): known[spec] for (topic, number), spec in part},
                 isolation_level=level,
                 request_timeout=self._timeout,
             )

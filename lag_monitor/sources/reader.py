@@ -46,6 +46,7 @@ class OffsetsReader:
         self._taker, self._lock, self._wall = taker, lock, wall
         self.positions: dict[int, int] = {}  # partition → the next offset
         self.trouble = ""
+        self.denied = False  # we may not read it
         self._wanted: dict[int, int] = {}
         self._stop, self._changed = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._run, name="read __consumer_offsets", daemon=True)
@@ -58,7 +59,8 @@ class OffsetsReader:
         self._changed.set()
 
     def join(self, timeout: float) -> None:
-        self._thread.join(timeout)
+        if self._thread.ident is not None:  # it may never have been started: the other source does alone
+            self._thread.join(timeout)
 
     def read(self, partitions: Sequence[int], since: Mapping[int, int] | None = None) -> None:
         """From now on these, each from where it was left, or from where `since` says, or from its beginning."""
@@ -130,7 +132,7 @@ class OffsetsReader:
             for partition, position in reached.items():
                 if partition in self.positions:
                     self.positions[partition] = position
-        self.trouble = ""
+        self.trouble, self.denied = "", False
 
     def _told(self, message: Any, error: Any, reached: dict[int, int]) -> None:
         from confluent_kafka import KafkaError
@@ -138,6 +140,7 @@ class OffsetsReader:
         if error.code() == KafkaError._PARTITION_EOF:
             reached[message.partition()] = message.offset()
             return
+        self.denied = error.code() == KafkaError.TOPIC_AUTHORIZATION_FAILED
         said = f"{TOPIC} cannot be read: {error.str()}"
         if said != self.trouble:
             log.warning("%s", said)

@@ -99,9 +99,11 @@ class ClusterStore:
             min_distance=self.rules.min_distance * 1000,
         )
         last = rows[newest]
-        windows.flags[last] |= OWN
         if topic_print is not None:
+            before = windows.print[last]
+            self.unseen(last[(before != 0) & (topic_print[newest] != 0) & (before != topic_print[newest])])
             windows.print[last] = topic_print[newest]
+        windows.flags[last] |= OWN
         self.last_commit[windows.group[last]] = timestamp[newest]
 
     def withdrawn(self, group: str, topic: str, partition: int, order: int) -> None:
@@ -112,9 +114,12 @@ class ClusterStore:
             self.unseen(rows[partition : partition + 1])
 
     def unseen(self, rows: I32) -> None:
-        """Our own judge looks at these no more, until they are committed again."""
-        self.windows.flags[rows] &= ~np.uint8(OWN)
-        self.windows.committed[rows] = NONE
+        """Our own judge looks at these no more, until they are committed again; what it knew of the commits is void."""
+        windows = self.windows
+        windows.flags[rows] &= ~np.uint8(OWN)
+        known = rows[windows.committed[rows] >= 0]
+        for column in (windows.committed, windows.peak, windows.rewound_at, windows.clear_to):
+            column[known] = NONE
 
     def owner(self, group: str, topic: str, partition: int, host: str, client_id: str = "") -> None:
         if group not in self.names:
@@ -151,6 +156,7 @@ class ClusterStore:
         for group in self.groups.values():
             rows = group.topics.pop(topic, None)
             if rows is not None:
+                self._release(group, topic)
                 group.gone[topic] = (rows, now)
                 self.windows.head[rows] = NONE
         self.heads.forget(topic)
@@ -175,11 +181,15 @@ class ClusterStore:
             self.generation += 1
 
     def forget_gone(self, before: float) -> None:
-        """Topics that went away before then."""
+        """Topics that went away before then, or are there again."""
         for group in self.groups.values():
-            for topic in [topic for topic, (_, when) in group.gone.items() if when < before]:
-                self.windows.free(group.gone.pop(topic)[0])
-                self.generation += 1
+            for topic in [topic for topic, (_, when) in group.gone.items() if when < before or topic in group.topics]:
+                self._release(group, topic)
+
+    def _release(self, group: Group, topic: str) -> None:
+        if topic in group.gone:
+            self.windows.free(group.gone.pop(topic)[0])
+            self.generation += 1
 
     # ---- time ------------------------------------------------------------------------------------------------------
 
@@ -192,10 +202,13 @@ class ClusterStore:
         """The clock was set: what we remember is moved along with it, so that no span of time changes."""
         self.began += seconds
         self.ticks = [moment + seconds for moment in self.ticks]
-        for times in (self.heads.asked_at, self.heads.stable_moved_at):
+        for times in (self.heads.asked_at, self.heads.bounds_at, self.heads.stable_moved_at):
             times[times > 0] += seconds
+        observed = self.windows.observed
+        observed[observed > 0] += np.int64(seconds).astype(np.uint32)  # below zero it wraps around, and so it takes away
         for group in self.groups.values():
             group.asked_at += seconds if group.asked_at else 0.0
+            group.gone = {topic: (rows, when + seconds) for topic, (rows, when) in group.gone.items()}
 
     # ---- who is who ----------------------------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ class Heads(Table):
         "start": (np.int64, NONE),
         "asked_at": (np.float64, 0.0),  # when the ends were last told
         "dark": (np.float64, 0.0),  # seconds that had gone by then without an answer
-        "stable_moved_at": (np.float64, 0.0),  # or was at the end
+        "bounds_at": (np.float64, 0.0),  # when the last stable offset and the start were last told
+        "stable_moved_at": (np.float64, 0.0),  # it was first seen where it is, before the end; 0 if it is at the end
         "print": (np.int64, 0),  # of the topic's id
     }
     WIDE: ClassVar = {"ends": (np.int64, NONE)}
@@ -29,6 +30,7 @@ class Heads(Table):
     start: I64
     asked_at: F64
     dark: F64
+    bounds_at: F64
     stable_moved_at: F64
     print: I64
     ends: I64
@@ -38,6 +40,7 @@ class Heads(Table):
         self.rows: dict[str, I32] = {}  # topic → row of each partition
         self.names: list[str] = []
         self._places: dict[str, int] = {}
+        self._free_places: list[int] = []
 
     def topic_rows(self, topic: str, total: int) -> I32:
         """Made where there are none yet. A topic never gets fewer."""
@@ -48,8 +51,7 @@ class Heads(Table):
         new = self.allocate(total - have)
         place = self._places.get(topic)
         if place is None:
-            place = self._places[topic] = len(self.names)
-            self.names.append(topic)
+            place = self._places[topic] = self._place(topic)
         self.topic[new] = place
         self.partition[new] = np.arange(have, total)
         self.rows[topic] = new if rows is None else np.concatenate([rows, new])
@@ -68,9 +70,10 @@ class Heads(Table):
 
     def told_bounds(self, rows: I32, stable: I64, start: I64, now: float) -> None:
         """Of partitions whose ends were just told. A last stable offset that was not looked at has not stood still."""
-        moved = (self.stable[rows] != stable) | (stable >= self.ends[rows, -1])
-        self.stable_moved_at[rows] = np.where(moved, now, self.stable_moved_at[rows])
-        self.stable[rows], self.start[rows] = stable, start
+        before = self.stable_moved_at[rows]
+        since = np.where((self.stable[rows] == stable) & (before > 0), before, now)
+        self.stable_moved_at[rows] = np.where(stable < self.ends[rows, -1], since, 0.0)
+        self.stable[rows], self.start[rows], self.bounds_at[rows] = stable, start, now
 
     def latest(self, rows: I32) -> I64:
         """−1 where none was ever told."""
@@ -98,4 +101,14 @@ class Heads(Table):
     def forget(self, topic: str) -> I32:
         rows = self.rows.pop(topic, np.empty(0, np.int32))
         self.free(rows)
+        if topic in self._places:
+            self._free_places.append(self._places.pop(topic))
         return rows
+
+    def _place(self, topic: str) -> int:
+        if not self._free_places:
+            self.names.append(topic)
+            return len(self.names) - 1
+        place = self._free_places.pop()
+        self.names[place] = topic
+        return place

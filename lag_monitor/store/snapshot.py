@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import time
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,7 +58,8 @@ def captured(store: ClusterStore, resumed: Resumed) -> Any:
         columns[name] = _column(getattr(windows, name)[rows])
     for name in OF_HEADS:
         columns[LOG + name] = _column(getattr(heads, name)[head])
-    return pa.table(columns).replace_schema_metadata({"kafka-trial": json.dumps(_told(store, resumed))})
+    told = json.dumps(_told(store, resumed)).encode()
+    return pa.table(columns).replace_schema_metadata({"kafka-trial": told, "crc32": f"{zlib.crc32(told):x}"})
 
 
 def write(table: Any, file: Path) -> None:
@@ -67,7 +69,7 @@ def write(table: Any, file: Path) -> None:
     draft = file.with_name(f".{file.name}.new")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, draft, compression="zstd")
+        pq.write_table(table, draft, compression="zstd", write_page_checksum=True)
         with draft.open("rb") as written:
             os.fsync(written.fileno())
         draft.rename(file)
@@ -78,21 +80,24 @@ def write(table: Any, file: Path) -> None:
 
 def load(store: ClusterStore, file: Path) -> Resumed:
     """Into an empty store. What cannot be read is put aside, told, and done without."""
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     if not file.exists():
         return Resumed()
     try:
-        table = pq.read_table(file)
-        told = json.loads(table.schema.metadata[b"kafka-trial"])
+        table = pq.read_table(file, page_checksum_verification=True)
+        plain, crc = (table.schema.metadata[key] for key in (b"kafka-trial", b"crc32"))
+        told = json.loads(plain)
+        if zlib.crc32(plain) != int(crc, 16):
+            raise ValueError("a bit of it is not what was written")
         if told["version"] != VERSION:
             raise ValueError(f"it has version {told['version']}, and this program reads {VERSION}")
         _restore(store, table, told)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException) as trouble:
+    except Exception as trouble:  # whatever is wrong with a file, the monitor starts
         aside = file.with_name(f"{file.name}.broken-{int(time.time())}")
         file.rename(aside)
-        log.warning("%s cannot be used (%s): it is put aside as %s, and everything is seen anew", file, trouble, aside.name)
+        why = " ".join(str(trouble).split())  # Arrow's have several lines
+        log.warning("%s cannot be used (%s): it is put aside as %s, and everything is seen anew", file, why, aside.name)
         raise Damaged from None
     since = {name: (int(status), float(when)) for name, (status, when) in told["since"].items()}
     return Resumed({int(one): at for one, at in told["positions"].items()}, since, told["saved_at"])
@@ -157,7 +162,9 @@ def _values(column: Any, like: Any) -> Any:
 
 def _restore(store: ClusterStore, table: Any, told: dict[str, Any]) -> None:
     store.began, store.ticks = float(told["began"]), [float(moment) for moment in told["ticks"]]
-    for name, one in told["groups"].items():
+    kept = {name: one for name, one in told["groups"].items() if name in store.names}
+    table = table.take([at for at, name in enumerate(table["group"].to_pylist()) if name in kept])
+    for name, one in kept.items():
         group = store.group(name)
         group.kind, group.state, group.members = one["kind"], one["state"], one["members"]
         group.asked_at = float(one["asked_at"])

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
@@ -50,7 +50,8 @@ class Member:
         self.stuck = threading.Event()  # goes on polling, and handles nothing
         self._stop, self._dead = threading.Event(), threading.Event()
         ours = {"group.id": group, "auto.offset.reset": "earliest", "enable.auto.commit": False, "log_level": 0}
-        self._consumer = Consumer(address.librdkafka() | ours | {"session.timeout.ms": 6_000} | config)
+        session = {} if config.get("group.protocol") == "consumer" else {"session.timeout.ms": 6_000}
+        self._consumer = Consumer(address.librdkafka() | ours | session | config)
         self._consumer.subscribe([topic])
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -77,10 +78,8 @@ class Member:
         self._consumer.close()
 
     def _commit(self, last: Any) -> None:
-        try:
+        with suppress(KafkaException):  # a rebalance, or the topic is gone: what becomes of it is what is looked at
             self._consumer.commit(last, asynchronous=False)
-        except KafkaException:
-            pass  # a rebalance, or the topic is gone: what becomes of it is what is looked at
 
 
 class ExactlyOnce:
@@ -153,6 +152,3 @@ def rewind(address: ClusterAddress, group: str, topic: str, offset: int) -> None
         consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
     finally:
         consumer.close()
-
-
-Situation = tuple[str, Callable[[], None]]

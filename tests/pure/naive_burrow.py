@@ -6,6 +6,7 @@ Every rule is a method, so that a test can change one and see whether anybody no
 
 import struct
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 Json = Mapping[str, Any]
@@ -239,7 +240,7 @@ class NaiveBurrow:
 
     def never_falls(self, commits: list[dict[str, Any]]) -> bool:
         known = [one["lag"] for one in commits if one["lag"] is not None]
-        return all(later >= earlier for earlier, later in zip(known, known[1:], strict=False))
+        return all(later >= earlier for earlier, later in pairwise(known))
 
 
 def naive_answer(case: Json, now: int, model: type[NaiveBurrow] = NaiveBurrow) -> dict[str, Any]:

@@ -4,6 +4,7 @@ sequences as patience allows; many commits at once against one by one; and would
 import json
 import random
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ class Sequence:
         if which < 0.06:
             self.totals[topic] = min(self.totals[topic] + 1, self.most)
         partition = self.chance.randrange(self.totals[topic])
-        if which < 0.45 or (topic, partition) not in self.ends and which < 0.9:
+        if which < 0.45 or ((topic, partition) not in self.ends and which < 0.9):
             return self._head(topic, partition)
         group = self.chance.randrange(self.groups)
         if which < 0.5:
@@ -114,7 +115,7 @@ def answered() -> list[tuple[dict[str, Any], dict[str, Any]]]:
     return [(case, answer(case)) for case in cases(1_000)]
 
 
-# ---- a real Burrow -----------------------------------------------------------------------------------------------------------
+# ---- a real Burrow --------------------------------------------------------------------------------------------------------
 
 
 def test_all_that_was_recorded_of_a_real_burrow_is_answered_alike():
@@ -139,7 +140,7 @@ def test_a_wrong_figure_in_the_recording_is_told_with_the_case_and_both_sides():
     assert (difference.case, difference.what, difference.burrow) == (case["id"], "total_lag", -7)
 
 
-# ---- the plain model ---------------------------------------------------------------------------------------------------------
+# ---- the plain model ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -171,7 +172,9 @@ def test_whatever_the_sequence_the_plain_model_answers_alike(seed, length):
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("min_distance", [0, 1, 5])
 def test_the_smallest_windows_are_filled_alike(size, min_distance):
-    small = [{**case, "window_size": size, "min_distance_s": min_distance} for case in cases(300, 77, topics=1, partitions=1)]
+    small = [
+        {**case, "window_size": size, "min_distance_s": min_distance} for case in cases(300, 77, topics=1, partitions=1)
+    ]
 
     assert differing(small) == []
 
@@ -189,7 +192,7 @@ def test_stop_is_told_only_when_the_silence_is_longer_than_the_window(silent_ms)
     assert (found.partitions[0].status is Burrow.STOP) is (silent_ms > 6_000)
 
 
-# ---- would it be noticed? ----------------------------------------------------------------------------------------------------
+# ---- would it be noticed? -------------------------------------------------------------------------------------------------
 
 
 class StopAtOnce(NaiveBurrow):
@@ -229,13 +232,13 @@ class NoLagIsNone(NaiveBurrow):
 class NoLagFalls(NaiveBurrow):
     def never_falls(self, commits):
         lags = [one["lag"] or 0 for one in commits]
-        return all(later >= earlier for earlier, later in zip(lags, lags[1:], strict=False))
+        return all(later >= earlier for earlier, later in pairwise(lags))
 
 
 class EqualLagIsNoGrowth(NaiveBurrow):
     def never_falls(self, commits):
         known = [one["lag"] for one in commits if one["lag"] is not None]
-        return all(later > earlier for earlier, later in zip(known, known[1:], strict=False))
+        return all(later > earlier for earlier, later in pairwise(known))
 
 
 class MergedAtTheDistance(NaiveBurrow):
@@ -276,7 +279,7 @@ def test_a_rule_of_ours_that_is_broken_is_noticed(broken, monkeypatch):
     assert differing(cases(200))
 
 
-# ---- many at once ------------------------------------------------------------------------------------------------------------
+# ---- many at once ---------------------------------------------------------------------------------------------------------
 
 
 def rules_of(case: dict[str, Any]) -> BurrowRules:
@@ -362,6 +365,17 @@ def test_what_was_taken_in_batches_is_answered_as_the_plain_model_answers_it():
         assert (found.status, found.complete, found.totallag) == (told["status"], told["complete"], told["total_lag"])
 
 
+@pytest.mark.parametrize("few", [0, windows.FEW])
+def test_the_first_commit_of_a_window_has_no_neighbour_to_be_merged_with(few, monkeypatch):
+    monkeypatch.setattr(windows, "FEW", few)
+    store = ClusterStore(BurrowRules(intervals=3, min_distance=5))
+    store.head("orders", 0, 1, 100)
+    store.commit("billing", "orders", 0, 40, 1, 3, 4)
+
+    (row,) = store.groups["billing"].topics["orders"]
+    assert [(slot.offset, slot.timestamp) for slot in store.windows.slots(row)] == [(40, 3)]
+
+
 def test_a_batch_that_is_taken_backwards_is_not_the_same(monkeypatch):
     monkeypatch.setattr(windows, "FEW", 0)
     monkeypatch.setattr(np, "argsort", lambda rows, kind: np.lexsort((-np.arange(len(rows)), rows)))
@@ -370,7 +384,7 @@ def test_a_batch_that_is_taken_backwards_is_not_the_same(monkeypatch):
     assert remembered(fed(case, random.Random(1))) != remembered(fed(case))
 
 
-# ---- what is shown of a window -----------------------------------------------------------------------------------------------
+# ---- what is shown of a window --------------------------------------------------------------------------------------------
 
 
 def test_a_window_shows_its_free_places_in_front_and_none_at_all_where_nobody_committed():

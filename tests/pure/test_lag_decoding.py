@@ -34,6 +34,7 @@ METADATA = (b"", b"x", b"\xff\xfe\x00binary", b"m" * 125, b"m" * 126, b"m" * 127
 TAGS = {
     "none": (),
     "topic id": ((0, ID),),
+    "topic id of equal halves": ((0, b"\1" * 16),),
     "unknown": ((3, b"what"),),
     "unknown of sixteen bytes": ((1, ID),),
     "several": ((0, ID), (1, b""), (200, b"x" * 130)),
@@ -62,7 +63,7 @@ def assert_alike(values: list[bytes]) -> None:
             assert told == (one.offset, one.timestamp, print_of(one.topic_id)), values[at].hex()
 
 
-# ---- values of commits -------------------------------------------------------------------------------------------------------
+# ---- values of commits ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", range(5))
@@ -196,7 +197,7 @@ def test_the_print_of_an_id_is_never_none_and_tells_ids_apart():
     assert len({print_of(one) for one in ids}) == len(ids)
 
 
-# ---- keys --------------------------------------------------------------------------------------------------------------------
+# ---- keys -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -252,7 +253,7 @@ def test_any_bytes_are_a_key_or_refused(data):
     assert isinstance(key, CommitKey | GroupKey)
 
 
-# ---- who is in a group -------------------------------------------------------------------------------------------------------
+# ---- who is in a group ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", range(5))
@@ -346,7 +347,7 @@ def test_a_group_that_changes_its_kind_leaves_its_old_members_behind():
     assert (groups.groups["billing"].kind, list(groups.groups["billing"].members)) == ("consumer", ["new"])
 
 
-# ---- reading -----------------------------------------------------------------------------------------------------------------
+# ---- reading --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_count_of_millions_in_a_short_record_is_refused_before_a_list_is_made():

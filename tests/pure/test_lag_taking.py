@@ -58,7 +58,7 @@ def looked_at(store: ClusterStore, group: str, partition: int = 0) -> bool:
     return bool(store.windows.flags[store.groups[group].topics["orders"][partition]] & OWN)
 
 
-# ---- commits -----------------------------------------------------------------------------------------------------------------
+# ---- commits --------------------------------------------------------------------------------------------------------------
 
 
 def test_a_commit_is_taken_with_its_time_its_place_and_its_topics_id():
@@ -103,7 +103,11 @@ def test_a_remembered_key_does_not_lead_to_a_row_that_is_anothers_by_now():
     store.delete_group("billing")
     taker.take([commit("newcomer", 5, 3, partition=1), commit("billing", 401, 4)], NOW)
 
-    assert (committed(store, "newcomer", partition=1), committed(store, "billing"), committed(store, "audit")) == (5, 401, 300)
+    assert (committed(store, "newcomer", partition=1), committed(store, "billing"), committed(store, "audit")) == (
+        5,
+        401,
+        300,
+    )
     assert [slot.offset for slot in store.windows.slots(store.groups["billing"].topics["orders"][0])] == [401]
 
 
@@ -127,7 +131,7 @@ def test_more_keys_than_are_worth_remembering_are_taken_all_the_same(monkeypatch
     assert len(taker._rows) <= 12
 
 
-# ---- what goes away ----------------------------------------------------------------------------------------------------------
+# ---- what goes away -------------------------------------------------------------------------------------------------------
 
 
 def test_a_deleted_commit_is_not_looked_at_any_more_and_burrow_does_not_notice():
@@ -224,7 +228,7 @@ def test_a_deletion_is_settled_once_and_not_again():
     assert committed(store, "billing") == 5
 
 
-# ---- what is malformed -------------------------------------------------------------------------------------------------------
+# ---- what is malformed ----------------------------------------------------------------------------------------------------
 
 
 def test_a_hundred_thousand_damaged_records_harm_nobody_and_the_good_among_them_are_taken():
@@ -287,7 +291,7 @@ def test_a_damaged_group_record_changes_nothing_of_what_is_known_of_its_members(
     assert list(taker.members.groups["billing"].members) == ["m"]
 
 
-# ---- where a group is kept ---------------------------------------------------------------------------------------------------
+# ---- where a group is kept ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
