@@ -14,6 +14,7 @@ from lag_monitor.store.table import F64, I64, Mask
 from lag_monitor.store.windows import ASSIGNED, GONE_TOPIC, OWN, SAMPLES
 
 LATE = 2.5  # intervals between two looks: more is blindness
+STALE = 60.0  # seconds: a last stable offset that much older than the end says nothing any more
 SEEN = 0.1  # seconds: the pause of one that was seen to move, be it as quick as it may
 DECAY = 0.8  # how a pause fades with each that is shorter
 
@@ -41,7 +42,8 @@ def ends_of(store: ClusterStore, committed: I64) -> tuple[I64, I64]:
         nothing = np.full(windows.used, NONE, np.int64)
         return nothing, nothing
     end = np.where(head >= 0, heads.ends[head, -1], NONE)
-    stable = np.where(head >= 0, heads.stable[head], NONE)
+    told = (head >= 0) & (heads.asked_at[head] - heads.bounds_at[head] < STALE)  # else it would hide what came since
+    stable = np.where(told, heads.stable[head], NONE)
     return np.where((stable >= 0) & (stable < end) & (committed <= stable), stable, end), end
 
 

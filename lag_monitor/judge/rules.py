@@ -66,7 +66,7 @@ def gather(store: ClusterStore, looked: Looked, patience: Patience, rows: I64) -
     last = windows.observed[rows, -1].astype(np.float64)
     seen_live = (windows.filled[rows] > 0) & (last > store.began + windows.first_seen[rows] / 10)
     asked = np.rint((of_head(heads.asked_at, 0.0) - store.began) * 10)
-    waits_since = of_head(heads.stable_moved_at, 0.0)
+    waits_since = of_head(heads.waits_since, 0.0)
     log_end = of_head(heads.ends[:, -1], -1).astype(np.int64)
     print_, topic_print = windows.print[rows], of_head(heads.print, 0)
     committed = looked.committed[rows]
@@ -134,9 +134,8 @@ def statuses(store: ClusterStore, facts: Facts, patience: Patience) -> I8:
     status[rewound & (status < Status.REWOUND)] = Status.REWOUND
     status[(facts.slo > 0) & (facts.seconds > facts.slo) & ~uncommitted] = Status.BEHIND_SLO
     status[_stuck(facts, patience) & ~uncommitted] = Status.STUCK_TRANSACTION
-    fresh_rewind = rewound & ((tenths(store, facts.now) - windows.rewound_at[rows]) / 10 < facts.patience)
-    status[quiet & alive & ~fresh_rewind] = Status.STALLED
-    status[quiet & ~alive & ~fresh_rewind] = Status.STOPPED
+    status[quiet & alive] = Status.STALLED
+    status[quiet & ~alive] = Status.STOPPED
     status[facts.recreated] = Status.TOPIC_RECREATED
     cut = ~uncommitted & (facts.log_end >= 0) & (facts.committed > facts.log_end) & facts.settled
     status[cut & _same_topic(store, facts)] = Status.DATA_LOSS

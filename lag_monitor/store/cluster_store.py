@@ -202,7 +202,7 @@ class ClusterStore:
         """The clock was set: what we remember is moved along with it, so that no span of time changes."""
         self.began += seconds
         self.ticks = [moment + seconds for moment in self.ticks]
-        for times in (self.heads.asked_at, self.heads.bounds_at, self.heads.stable_moved_at):
+        for times in (self.heads.asked_at, self.heads.bounds_at, self.heads.waits_since):
             times[times > 0] += seconds
         observed = self.windows.observed
         observed[observed > 0] += np.int64(seconds).astype(np.uint32)  # below zero it wraps around, and so it takes away

@@ -19,7 +19,7 @@ class Heads(Table):
         "asked_at": (np.float64, 0.0),  # when the ends were last told
         "dark": (np.float64, 0.0),  # seconds that had gone by then without an answer
         "bounds_at": (np.float64, 0.0),  # when the last stable offset and the start were last told
-        "stable_moved_at": (np.float64, 0.0),  # it was first seen where it is, before the end; 0 if it is at the end
+        "waits_since": (np.float64, 0.0),  # it was first seen where it is, before the end; 0 if it is at the end
         "print": (np.int64, 0),  # of the topic's id
     }
     WIDE: ClassVar = {"ends": (np.int64, NONE)}
@@ -31,7 +31,7 @@ class Heads(Table):
     asked_at: F64
     dark: F64
     bounds_at: F64
-    stable_moved_at: F64
+    waits_since: F64
     print: I64
     ends: I64
 
@@ -70,9 +70,9 @@ class Heads(Table):
 
     def told_bounds(self, rows: I32, stable: I64, start: I64, now: float) -> None:
         """Of partitions whose ends were just told. A last stable offset that was not looked at has not stood still."""
-        before = self.stable_moved_at[rows]
+        before = self.waits_since[rows]
         since = np.where((self.stable[rows] == stable) & (before > 0), before, now)
-        self.stable_moved_at[rows] = np.where(stable < self.ends[rows, -1], since, 0.0)
+        self.waits_since[rows] = np.where(stable < self.ends[rows, -1], since, 0.0)
         self.stable[rows], self.start[rows], self.bounds_at[rows] = stable, start, now
 
     def latest(self, rows: I32) -> I64:

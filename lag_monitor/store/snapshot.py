@@ -22,7 +22,7 @@ from lag_monitor.store.windows import GONE_TOPIC, Windows
 log = logging.getLogger(__name__)
 VERSION = 1
 LOG = "log_"  # before the names of columns that tell of the partition, not of the group
-OF_HEADS = ("stable", "start", "asked_at", "stable_moved_at", "print", "ends")
+OF_HEADS = ("stable", "start", "asked_at", "bounds_at", "waits_since", "print", "ends")
 OF_WINDOWS = tuple(
     name
     for name in (*Windows.PLAIN, *Windows.WIDE, *Windows.SAMPLED)

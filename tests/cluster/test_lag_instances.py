@@ -123,7 +123,10 @@ class Several:
         assert set(Counter(one["key"] for one in self.box.taken).values()) == {1}
 
     def last_words(self) -> str:
-        logs = [f"--- {file.relative_to(self.folder)}\n{file.read_text()[-1500:]}" for file in sorted(self.folder.glob("*/*.log"))]
+        logs = [
+            f"--- {file.relative_to(self.folder)}\n{file.read_text()[-1500:]}"
+            for file in sorted(self.folder.glob("*/*.log"))
+        ]
         told = [f"{one['key']} {one['kind']} {one['group']} {one['status']}: {one['reason']}" for one in self.box.taken]
         return "\n".join([*logs, *told])
 

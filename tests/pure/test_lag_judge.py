@@ -794,9 +794,10 @@ def test_a_transaction_that_began_while_nobody_looked_has_not_been_open_for_all_
     assert world.status() is Status.STUCK_TRANSACTION
 
 
-def test_a_last_stable_offset_that_was_not_told_does_not_stand_still():
+@pytest.mark.parametrize("seen_to_wait", [0, 1])
+def test_a_last_stable_offset_that_was_not_told_does_not_stand_still(seen_to_wait):
     """The ends are told and the rest of the answers fail: old figures must not look like a transaction without end."""
-    world = fine()
+    world = waiting(seen_to_wait)
     for _ in range(20):
         world.now += 10
         world.produce(100)

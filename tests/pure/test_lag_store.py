@@ -377,12 +377,12 @@ def test_when_the_clock_is_set_everything_remembered_moves_with_it_and_what_was_
     store.groups["billing"].gone["old"] = (np.empty(0, np.int32), world.now)
     head = int(store.windows.head[world.row()])
     before = (store.began, *store.ticks, *(float(column[head]) for column in (store.heads.asked_at, store.heads.bounds_at)))
-    stuck, observed = float(store.heads.stable_moved_at[head]), int(store.windows.observed[world.row(), -1])
+    stuck, observed = float(store.heads.waits_since[head]), int(store.windows.observed[world.row(), -1])
     store.clock_jumped(seconds)
 
     after = (store.began, *store.ticks, *(float(column[head]) for column in (store.heads.asked_at, store.heads.bounds_at)))
     assert np.allclose(np.array(after) - np.array(before), seconds)
-    assert float(store.heads.stable_moved_at[head]) - stuck == seconds
+    assert float(store.heads.waits_since[head]) - stuck == seconds
     assert int(store.windows.observed[world.row(), -1]) - observed == seconds
     assert store.groups["billing"].gone["old"][1] == world.now + seconds
     assert store.groups["never asked"].asked_at == 0.0
@@ -397,7 +397,7 @@ def test_a_transactions_age_counts_from_when_it_was_first_seen():
     def told(end: int, stable: int, now: float) -> float:
         heads.told(rows, np.array([end]), now)
         heads.told_bounds(rows, np.array([stable]), np.array([0]), now)
-        return float(heads.stable_moved_at[rows[0]])
+        return float(heads.waits_since[rows[0]])
 
     assert told(10, 10, 1.0) == 0.0
     assert told(12, 10, 2.0) == 2.0
