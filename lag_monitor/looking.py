@@ -21,7 +21,8 @@ from lag_monitor.offsets_topic.keys import CLASSIC, SHARE
 from lag_monitor.offsets_topic.members import Membership
 from lag_monitor.offsets_topic.values import print_of
 from lag_monitor.sharing.shards import partitions_of, shard_of
-from lag_monitor.sources.admin import COMMITTED_READS, EARLIEST, ClusterAdmin, Described, Listed, Partition
+from lag_monitor.sources.admin import COMMITTED_READS, DEAD, EARLIEST, Described, Listed, Partition
+from lag_monitor.sources.apart import AdminApart
 from lag_monitor.sources.markers import Peeker
 from lag_monitor.sources.membership import apply, confirm, described
 from lag_monitor.sources.reader import TOPIC as OFFSETS
@@ -79,7 +80,7 @@ class Looker:
         self._saw_all = False
         self._wall, self._steady, self._since = wall, steady, dict(since or {})
         self._last: tuple[float, float] | None = None
-        self._admin = ClusterAdmin(watch.address, watch.settings, watch.timeout, steady)
+        self._admin = AdminApart(watch.address, watch.settings, watch.timeout)
         self._share = ShareAdmin(watch.address, watch.timeout)
         self._peeker = Peeker(watch.address, watch.settings)
         self.taker = Taker(store)
@@ -105,6 +106,7 @@ class Looker:
     def close(self) -> None:
         """When no look is under way any more."""
         self._share.close()
+        self._admin.close()
 
     def look(self) -> None:
         """Once. Whatever is not answered is not seen, and judged as such."""
@@ -207,12 +209,12 @@ class Looker:
         sharing = [name for name, one in listed.items() if one.kind == SHARE]
         commits = self._admin.commits(name for name in self._to_confirm(listed) if name not in sharing)
         shared = self._share.offsets(sharing)
+        gone = self._gone(listed, everyone, newer_known=newer is not None)
         found: dict[int, int] = {}
         self._shared_lag = {}
         with self.lock:
-            for name, group in list(self.store.groups.items()):
-                if name not in listed and not (newer is None and group.kind in NEWER):
-                    self.store.delete_group(name)
+            for name in gone:
+                self.store.delete_group(name)
             for name, one in told.items():
                 apply(self.store, name, one)
             for name, newer_one in (newer or {}).items():
@@ -228,6 +230,15 @@ class Looker:
         self._listed = listed
         self._groups_at = now if describing else self._groups_at
         return found
+
+    def _gone(self, listed: Mapping[str, Listed], everyone: Mapping[str, Listed], *, newer_known: bool) -> list[str]:
+        """Groups to forget. A list lacks those whose coordinator is away or moves: they are asked for by name."""
+        missing = {name: group.kind for name, group in self.store.groups.items() if name not in listed}
+        unlisted = [name for name, kind in missing.items() if name not in everyone and kind not in NEWER]
+        told = self._admin.describe(unlisted)
+        dead = {name for name in unlisted if name in told and told[name].state == DEAD}
+        newer = {name for name, kind in missing.items() if kind in NEWER and newer_known}
+        return [name for name in missing if name in everyone or name in dead or name in newer]
 
     def _apply_newer(self, name: str, listed: Listed) -> None:
         """Who is in it, the topic of commits may tell; else that somebody is."""

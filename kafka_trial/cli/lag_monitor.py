@@ -1,5 +1,6 @@
 """Watch consumer groups: judge their lag by Burrow's rules and by better ones, show it, tell somebody when it matters."""
 
+from collections.abc import Sized
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +36,7 @@ def lag_monitor(
     if check:
         entrance(wanted)
         names = ", ".join(watch.name for watch in plan.watches)
-        told = f"{len(plan.routes)} routes to {len(plan.channels)} channels" if plan.routes else "nobody is told"
+        told = f"{_count(plan.routes, 'route')} to {_count(plan.channels, 'channel')}" if plan.routes else "nobody is told"
         err.print(f"{config} is right: {names}; {told}.", markup=False)
         return
 
@@ -57,3 +58,7 @@ def lag_monitor(
     here = site(wanted, metrics.page, lambda: monitor.ready, routes=pages)
     with monitor, reloading(lambda: monitor.reload(plan_of(load(config, LagConfig), config))):
         serve(here, lambda words: err.print(words, markup=False))
+
+
+def _count(them: Sized, what: str) -> str:
+    return f"{len(them)} {what}{'' if len(them) == 1 else 's'}"

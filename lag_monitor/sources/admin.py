@@ -1,7 +1,8 @@
 """What the admin calls tell: topics, groups, members, commits, ends. Batched, with a bound on how many are under way.
 
-One client for all calls, made anew now and then because librdkafka never forgets a topic it was asked about. Every call ends
-in time: what did not answer is left out and counted, and the rest is used.
+One client for all calls, made anew now and then because librdkafka never forgets a topic it was asked about, and after a
+call that went wrong because it does not forget a broker that died either: it would ask that one for ever. Every call ends in
+time: what did not answer is left out and counted, and the rest is used.
 """
 
 import logging
@@ -23,13 +24,22 @@ MANY = 10_000  # partitions in one call: more would make an answer that takes to
 GROUPS = 200  # groups that are described in one call
 AT_ONCE = 32  # groups whose commits are asked for at the same time, as Kafka wants a call for each
 RECYCLE = 3_600.0  # seconds
+INVALID = -1001  # what librdkafka tells of a partition whose leader did not answer, without calling it an error
+# What is so because of us, or because of whom we asked: another client would not do better.
+LASTING = (
+    "UNKNOWN_TOPIC_OR_PART",
+    "TOPIC_AUTHORIZATION_FAILED",
+    "GROUP_AUTHORIZATION_FAILED",
+    "CLUSTER_AUTHORIZATION_FAILED",
+)
 LATEST, EARLIEST = "latest", "earliest"
 UNCOMMITTED_READS, COMMITTED_READS = "read_uncommitted", "read_committed"
+DEAD = "Dead"  # of a group: there is none of that name
 STATES = {
     "PREPARING_REBALANCING": "PreparingRebalance",
     "COMPLETING_REBALANCING": "CompletingRebalance",
     "STABLE": "Stable",
-    "DEAD": "Dead",
+    "DEAD": DEAD,
     "EMPTY": "Empty",
 }
 
@@ -72,6 +82,12 @@ class ClusterAdmin:
         if self._client is None or self._clock() - self._made_at > RECYCLE:
             self._client, self._made_at = AdminClient(self._config), self._clock()
         return self._client
+
+    def _count(self, error: str, times: int = 1) -> None:
+        if times:
+            self.errors[error] += times
+        if times and error not in LASTING:
+            self._client = None
 
     def topics(self) -> dict[str, int]:
         """Every topic and how many partitions it has."""
@@ -130,9 +146,14 @@ class ClusterAdmin:
             )
             for where, answer in self._answers(asked):
                 try:
-                    found[where.topic, where.partition] = answer.result().offset
+                    offset = answer.result().offset
                 except KafkaException as trouble:
                     self._failed(trouble)
+                    continue
+                if offset == INVALID:
+                    self._count("_TIMED_OUT")
+                else:
+                    found[where.topic, where.partition] = offset
         return found
 
     def groups(self) -> dict[str, Listed]:
@@ -177,7 +198,7 @@ class ClusterAdmin:
         while waiting:
             done, _ = wait(waiting, timeout=self._timeout + 1, return_when="FIRST_COMPLETED")
             if not done:
-                self.errors["_TIMED_OUT"] += len(waiting)
+                self._count("_TIMED_OUT", len(waiting))
                 break
             for answer in done:
                 name = waiting.pop(answer)
@@ -195,7 +216,7 @@ class ClusterAdmin:
     def _answers(self, asked: Mapping[T, "Future[Any]"]) -> Iterator[tuple[T, "Future[Any]"]]:
         """Those that came in time."""
         _, late = wait(asked.values(), timeout=self._timeout + 1)
-        self.errors["_TIMED_OUT"] += len(late)
+        self._count("_TIMED_OUT", len(late))
         for name, answer in asked.items():
             if answer not in late:
                 yield name, answer
@@ -204,7 +225,7 @@ class ClusterAdmin:
         """Counted by Kafka's name for it."""
         error = trouble.args[0] if getattr(trouble, "args", None) else trouble
         name = error.name() if hasattr(error, "name") else "_TIMED_OUT"
-        self.errors[name] += 1
+        self._count(name)
         return CollectionFailed(f"the cluster did not answer ({name.lstrip('_').lower().replace('_', ' ')}).", reason=name)
 
 

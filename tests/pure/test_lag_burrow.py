@@ -143,11 +143,13 @@ def test_a_wrong_figure_in_the_recording_is_told_with_the_case_and_both_sides():
 # ---- the plain model ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_thousands_of_sequences_are_answered_as_the_plain_model_answers_them(seed):
     assert differing(cases(1_000, seed)) == []
 
 
+@pytest.mark.slow
 def test_the_sequences_reach_every_answer_there_is():
     told = [said for _, said in answered()]
     partitions = [one for case in told for one in case["partitions"]]
@@ -169,6 +171,7 @@ def test_whatever_the_sequence_the_plain_model_answers_alike(seed, length):
     assert answer(case) == naive_answer(case, NOW)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize("min_distance", [0, 1, 5])
 def test_the_smallest_windows_are_filled_alike(size, min_distance):
@@ -336,6 +339,7 @@ def busy(seed: int, *, crowded: bool) -> dict[str, Any]:
     return {**case, "expire_s": 604_800, "events": [*heads, *(sequence._commit(*place) for place in where)]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("crowded", [True, False])
 @pytest.mark.parametrize("few", [0, windows.FEW])
 def test_commits_in_batches_are_remembered_as_one_by_one(crowded, few, monkeypatch):
