@@ -4,7 +4,7 @@ Ours has to be right in all of them, and has to keep quiet while nothing is wron
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -140,8 +140,6 @@ def test_both_judges_in_every_situation(cluster: Cluster, tmp_path: Path, capsys
             for _ in range(8):  # those that are well have to stay so, and the markers have to be seen through
                 watching.look()
             table = _table(watching, wanted)
-            with capsys.disabled():
-                print(f"\n{table}")
             for name, status in bad.items():
                 assert watching.seen[name].first(status) is not None, table
             for name in ("healthy", "exactly-once"):
@@ -153,6 +151,8 @@ def test_both_judges_in_every_situation(cluster: Cluster, tmp_path: Path, capsys
             watching.end()
             again = Watching(watch, tmp_path / "trial.parquet")
             again.look()
+            with capsys.disabled():
+                print(f"\n{table}\n\nafter a restart of the monitor, at its first look:\n{_after_restart(again, kept)}")
             assert {name: again.status(name) for name in kept} == kept, "a restart changed a verdict"
 
             # And what is mended is well again.
@@ -182,5 +182,17 @@ def _table(watching: Watching, wanted: dict[str, Status]) -> str:
             ours, after = (status.name, f"{found:.1f} s") if found is not None else ("not " + status.name, "–")
         alarm = seen.first_alarm_of_burrow()
         rows.append((name, ours, after, " → ".join(burrow), "–" if alarm is None else f"{alarm:.1f} s"))
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    return _aligned(rows)
+
+
+def _after_restart(again: Watching, kept: dict[str, Status | None]) -> str:
+    rows = [("situation", "our verdict", "after", "Burrow's verdict")]
+    for name, before in kept.items():
+        (when, now), (_, burrow) = again.seen[name].ours[0], again.seen[name].burrow[0]
+        rows.append((name, now.name if now is before else f"{before} became {now.name}", f"{when:.1f} s", burrow.name))
+    return _aligned(rows)
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
