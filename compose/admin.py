@@ -99,7 +99,9 @@ def elect_leader(address: ClusterAddress, topic: str, partition: int, *, unclean
     except KafkaException as error:
         return str(error.args[0].name())
     trouble = answer.get(where)
-    return str(trouble.args[0].name()) if trouble is not None else None
+    if trouble is None:
+        return None
+    return str((trouble.args[0] if isinstance(trouble, KafkaException) else trouble).name())
 
 
 def describe_group(address: ClusterAddress, group: str) -> tuple[str, int]:

@@ -87,6 +87,7 @@ class Looker:
         self.reader = OffsetsReader(watch.address, watch.settings, self.taker, self.lock, wall)
         self._reached = False  # the topic of commits was read to its end at this look
         self._read: set[int] = set()  # its partitions that the reader was asked for
+        self._settled: set[int] = set()  # of these, those that were read to their end once
         self._topics: dict[str, int] = {}
         self._ids: dict[bytes, str] = {}
         self._topics_at = self._groups_at = -1e9
@@ -200,8 +201,9 @@ class Looker:
         return heads.names[heads.topic[head]], int(heads.partition[head])
 
     def _ask_groups(self, now: float) -> dict[int, int]:
+        everyone = self._admin.groups()  # first: if nobody answers, it says so
         newer = self._share.groups()
-        everyone = self._admin.groups() | (newer if newer is not None else {})
+        everyone |= newer if newer is not None else {}
         listed = {name: one for name, one in everyone.items() if name in self.store.names and self._ours(name)}
         describing = now - self._groups_at >= self.watch.groups_every or not self._listed
         fresh = [name for name, one in listed.items() if describing or self._listed.get(name) != one]
@@ -226,7 +228,8 @@ class Looker:
             for name, partitions in commits.items():
                 if partitions or name in self.store.groups:
                     found |= confirm(self.store, name, partitions)
-                    self.store.group(name).told(now)
+                    if self._has_history(name):
+                        self.store.group(name).told(now)
         self._listed = listed
         self._groups_at = now if describing else self._groups_at
         return found
@@ -239,6 +242,12 @@ class Looker:
         dead = {name for name in unlisted if name in told and told[name].state == DEAD}
         newer = {name for name, kind in missing.items() if kind in NEWER and newer_known}
         return [name for name in missing if name in everyone or name in dead or name in newer]
+
+    def _has_history(self, group: str) -> bool:
+        """Who is judged by what its coordinator has before its commits were read seems to have committed just now, and to do
+        well: an incident that was taken over with its shard would be closed."""
+        partitions = self.offsets_partitions
+        return not (self._reads_topic and partitions) or partition_of(group, partitions) in self._settled
 
     def _apply_newer(self, name: str, listed: Listed) -> None:
         """Who is in it, the topic of commits may tell; else that somebody is."""
@@ -293,6 +302,7 @@ class Looker:
         wanted = self._wanted()
         self._since = {one: place for one, place in self._since.items() if one in wanted}
         self._read = {one for one in wanted if one in self._read or one not in self.reader.positions}
+        self._settled &= self._read
         self.reader.read(sorted(self._read), self._since)
 
     def _follow(self, now: float) -> None:
@@ -306,6 +316,7 @@ class Looker:
         deadline = self._steady() + CATCH_UP
         while len(reached := self.reader.reached(ends)) < len(ends) and self._steady() < deadline:
             time.sleep(0.02)
+        self._settled |= reached
         with self.lock:
             self.taker.settle()
             for name in [name for name in self.store.groups if not self._ours(name)]:

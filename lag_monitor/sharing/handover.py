@@ -102,6 +102,9 @@ class Ledger:
     def shards(self) -> frozenset[int]:
         return frozenset(self._there)
 
+    def __contains__(self, shard: object) -> bool:
+        return shard in self._there
+
     def gained(self, shard: int, found: Mapping[str, bytes]) -> dict[str, Plain]:
         """What was found in it, by incident."""
         parts = {key: readable(value) for key, value in found.items()}

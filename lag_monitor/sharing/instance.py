@@ -53,7 +53,7 @@ class Instance:
         return (self._ledger.shards, self._plan.shards) if self._plan.shards > 1 else None
 
     def tells(self, cluster: str, group: str) -> bool:
-        return self._shard(cluster, group) in self._ledger.shards and self.lease.awake
+        return self._shard(cluster, group) in self._ledger
 
     def _shard(self, cluster: str, group: str) -> int:
         return shard_of(group, self._plan.shards, self._partitions(cluster))

@@ -78,6 +78,7 @@ class Lease:
         }
         self._producer: Any = None
         self._not_taken: list[tuple[int, str]] = []  # records that did not arrive
+        self._refused = False  # and that this was told
         self._tags: dict[int, bytes] = {}  # shard → what our records of it are signed with, new each time it becomes ours
         self._reading: dict[int, dict[str, bytes]] = {}  # shards that are being taken over
         self.held: frozenset[int] = frozenset()
@@ -123,9 +124,13 @@ class Lease:
         if self._producer is None:
             return True
         left = self._producer.flush(timeout)
-        if self._not_taken:
-            log.warning("%s takes no records: what is open cannot be written down, and nothing is told", self._plan.topic)
-        return left == 0 and not self._not_taken
+        arrived = left == 0 and not self._not_taken
+        if self._not_taken and not self._refused:
+            log.warning("%s takes no records: nothing is told before it is written down there", self._plan.topic)
+        if arrived and self._refused:
+            log.info("%s takes records again", self._plan.topic)
+        self._refused = not arrived and (self._refused or bool(self._not_taken))
+        return arrived
 
     def not_taken(self) -> list[tuple[int, str]]:
         """Shards and keys, since it was last asked."""
@@ -138,7 +143,9 @@ class Lease:
             self._producer.purge()
 
     def _delivered(self, error: Any, message: Any) -> None:
-        if error is not None:
+        from confluent_kafka import KafkaError
+
+        if error is not None and error.code() not in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
             self._not_taken.append((message.partition(), message.key().decode()))
 
     # ---- taking part ---------------------------------------------------------------------------------------------------
@@ -232,8 +239,8 @@ class Lease:
         ended = [shard for shard in map(self._taken, messages) if shard is not None]
         found = {shard: self._reading.pop(shard) for shard in ended if shard in self._reading}
         if found:
+            self.held |= frozenset(found)  # first: if the holder fails, they are given up with the rest
             self._holder.gained(found)
-            self.held |= found.keys()
             log.info("shards %s are ours, with %d incidents", sorted(found), sum(map(len, found.values())))
 
     def _taken(self, message: Any) -> int | None:

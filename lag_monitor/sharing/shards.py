@@ -5,10 +5,12 @@ reads only his part.
 """
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from lag_monitor.sources.taking import partition_of
 
 
+@lru_cache(maxsize=65_536)
 def shard_of(group: str, shards: int, offsets_partitions: int) -> int:
     """`offsets_partitions`: of the topic of commits; 0 if there is none yet."""
     return partition_of(group, offsets_partitions or shards) % shards

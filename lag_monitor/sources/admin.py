@@ -163,8 +163,9 @@ class ClusterAdmin:
             told = self.client.list_consumer_groups(request_timeout=self._timeout).result(self._timeout + 1)
         except (KafkaException, TimeoutError) as trouble:
             raise self._failed(trouble) from None
-        for error in told.errors:
-            self._failed(error)
+        failed = [self._failed(error) for error in told.errors]
+        if failed and not told.valid:
+            raise failed[0]
         return {one.group_id: Listed(STATES.get(one.state.name, ""), _kind(one.type)) for one in told.valid}
 
     def describe(self, groups: Sequence[str]) -> dict[str, Described]:

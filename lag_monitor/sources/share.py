@@ -27,7 +27,8 @@ class Shared:
 
 class ShareAdmin:
     def __init__(self, address: ClusterAddress, timeout: float) -> None:
-        self._config = address.kafka_python() | {"request_timeout_ms": int(timeout * 1000)}
+        patience = int(timeout * 1000)
+        self._config = address.kafka_python() | {"request_timeout_ms": patience, "bootstrap_timeout_ms": patience}
         self._client: Any = None
         self._trouble = ""
 

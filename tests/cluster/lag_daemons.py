@@ -16,7 +16,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from compose.cluster import Cluster
@@ -218,14 +218,19 @@ def witness(monitor: LagMonitor) -> Iterator[Witness]:
 
 class Truth:
     def __init__(self, cluster: Cluster) -> None:
-        self.address = cluster.address
-        self.admin = AdminClient(cluster.direct_address.librdkafka() | {"log_level": 0})
+        self.address, self._direct = cluster.address, cluster.direct_address
+
+    @property
+    def admin(self) -> AdminClient:
+        """A new one each time: librdkafka goes on asking a coordinator that is none any more."""
+        return AdminClient(self._direct.librdkafka() | {"log_level": 0})
 
     def topics(self) -> set[str]:
         return set(self.admin.list_topics(timeout=20).topics)
 
     def groups(self) -> set[str]:
-        return {one.group_id for one in self.admin.list_consumer_groups(request_timeout=20).result().valid}
+        admin = self.admin
+        return {one.group_id for one in admin.list_consumer_groups(request_timeout=20).result().valid}
 
     def end(self, topic: str, partition: int = 0) -> int:
         return self._offset(topic, partition, OffsetSpec.latest())
@@ -234,24 +239,37 @@ class Truth:
         return self._offset(topic, partition, OffsetSpec.earliest())
 
     def _offset(self, topic: str, partition: int, spec: OffsetSpec) -> int:
-        where = TopicPartition(topic, partition)
-        return int(self.admin.list_offsets({where: spec}, request_timeout=20)[where].result().offset)
+        admin, where = self.admin, TopicPartition(topic, partition)
+        return int(admin.list_offsets({where: spec}, request_timeout=20)[where].result().offset)
 
     def committed(self, group: str, topic: str, partition: int = 0) -> int | None:
-        asked = self.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=20)
-        told = asked[group].result().topic_partitions
+        admin = self.admin
+        asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=20)
+        try:
+            told = asked[group].result().topic_partitions
+        except KafkaException as trouble:  # it moves, or has just begun
+            raise NotReady(f"{group} cannot be asked: {trouble.args[0].str()}.") from None
         return next((one.offset for one in told if (one.topic, one.partition) == (topic, partition)), None)
 
     def coordinator(self, group: str) -> int:
-        (told,) = self.admin.describe_consumer_groups([group], request_timeout=20).values()
-        return int(told.result().coordinator.id)
+        return wait_until(lambda: self._coordinator(group), lambda _: True, what=f"{group}'s coordinator", timeout=AS_LONG)
+
+    def _coordinator(self, group: str) -> int:
+        admin = self.admin
+        (told,) = admin.describe_consumer_groups([group], request_timeout=20).values()
+        try:
+            return int(told.result().coordinator.id)
+        except KafkaException as trouble:  # it moves
+            raise NotReady(f"{group} cannot be described: {trouble.args[0].str()}.") from None
 
     def delete_group(self, group: str) -> None:
-        for asked in self.admin.delete_consumer_groups([group], request_timeout=20).values():
+        admin = self.admin
+        for asked in admin.delete_consumer_groups([group], request_timeout=20).values():
             asked.result()
 
     def delete_records(self, topic: str, before: int) -> None:
-        for asked in self.admin.delete_records([TopicPartition(topic, 0, before)], request_timeout=20).values():
+        admin = self.admin
+        for asked in admin.delete_records([TopicPartition(topic, 0, before)], request_timeout=20).values():
             asked.result()
 
     def every_commit(self, group: str) -> list[int]:

@@ -1,6 +1,5 @@
 """Several lag monitors as one: real daemons that are killed, ended, stopped and cut off; each incident is told of once."""
 
-import json
 import signal
 import time
 from collections import Counter
@@ -113,7 +112,8 @@ class Several:
             commit(self.cluster.address, group, "read", RECORDS)
 
     def told(self) -> list[tuple[str, str]]:
-        return sorted((one["group"], one["kind"]) for one in self.box.taken)
+        """A repeat, as one of two may find it graver, says nothing of who tells."""
+        return sorted((one["group"], one["kind"]) for one in self.box.taken if one["kind"] != "repeat")
 
     def gets(self, *wanted: tuple[str, str]) -> None:
         """Exactly these, and each only once."""
@@ -194,7 +194,7 @@ def test_one_that_is_killed_while_a_notice_is_on_the_wire_is_repeated_under_the_
     several.look()
 
     assert several.told() == [*closes(group), *opens(group), *opens(group)]
-    assert sorted(one["seq"] for one in several.box.taken) == [1, 1, 2]
+    assert len({one["key"] for one in several.box.taken if one["kind"] == "open"}) == 1
     assert len({one["incident"] for one in several.box.taken}) == 1
 
 
@@ -252,6 +252,9 @@ def test_one_that_is_told_another_number_of_shards_says_so_once_and_tells_nothin
     producer = Producer(cluster.address.librdkafka() | {"log_level": 0})
     producer.produce("count.open", b"nobody can read this", key=b"odd", partition=0)
     assert producer.flush(10) == 0
+    alone = several.running["a"]
+    sentence = "another instance wrote of odd in shard 0, which is ours; it is written over"
+    wait_until(alone.log, lambda log: sentence in log, what="a word of it", timeout=30)
     several.start("b", shards=3, ready=False)
     said = "the topic count.open has 1 partitions, and instances.shards is 3: set shards = 1, or name another topic."
     wait_until(several.running["b"].log, lambda log: said in log, what="a sentence", timeout=30)
@@ -265,7 +268,7 @@ def test_one_that_is_told_another_number_of_shards_says_so_once_and_tells_nothin
     several.start("c")
     several.recovers(group)
     several.gets(*opens(group), *closes(group))
-    assert "odd" not in json.dumps(several.running["c"].told("/api/incidents"))
+    assert "shards [0] are ours, with 1 incidents" in several.running["c"].log()
 
 
 @pytest.mark.parametrize("several", ["shard"], indirect=True)

@@ -5,12 +5,15 @@ import logging
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kernel.cluster import ClusterAddress
 from kernel.errors import UsageError
 from kernel.waiting import wait_until
 from lag_monitor.alerts.alerts import Alerts
@@ -18,7 +21,7 @@ from lag_monitor.alerts.channels.channel import Refused
 from lag_monitor.alerts.incidents import GAP
 from lag_monitor.alerts.routes import Route
 from lag_monitor.sharing.handover import Ledger, Plain, as_tried, by_incident, gist, readable, together, whose
-from lag_monitor.sharing.lease import Instances, _check
+from lag_monitor.sharing.lease import Instances, Lease, _check
 from lag_monitor.sharing.shards import partitions_of, shard_of
 from lag_monitor.sources.taking import partition_of
 from lag_monitor.verdict import Status
@@ -59,6 +62,46 @@ def test_another_number_of_partitions_is_refused_in_one_sentence():
         UsageError, match=r"has 3 partitions, and instances\.shards is 6: set shards = 3, or name another topic"
     ):
         _check(Instances(topic="t", shards=6), 3)
+
+
+class Holding:
+    def __init__(self) -> None:
+        self.told: list[tuple[str, list[int]]] = []
+
+    def gained(self, found: Mapping[int, Mapping[str, bytes]]) -> None:
+        self.told.append(("gained", sorted(found)))
+
+    def lost(self, shards: frozenset[int], orderly: bool) -> None:
+        self.told.append(("handed over" if orderly else "lost", sorted(shards)))
+
+    def disturbed(self, shard: int, key: str) -> None:
+        self.told.append((key, [shard]))
+
+
+@pytest.mark.parametrize(("orderly", "how"), [(True, "handed over"), (False, "lost")])
+def test_whoever_gives_up_all_says_what_all_was(orderly: bool, how: str):
+    """On 2026-11-17 an instance that woke kept what it had lost: the set was emptied before it was handed on."""
+    holding = Holding()
+    lease = Lease(ClusterAddress("127.0.0.1:1"), {}, Instances(shards=3), holding)
+    lease._reading = {0: {}, 2: {}}
+    lease._take_all([AtTheEnd(0), AtTheEnd(2)])
+    lease._give_up(lease.held, orderly)
+
+    assert holding.told == [("gained", [0, 2]), (how, [0, 2])]
+    assert lease.held == frozenset()
+
+
+class AtTheEnd:
+    """What librdkafka says when there is no more to read."""
+
+    def __init__(self, shard: int) -> None:
+        self.shard = shard
+
+    def partition(self) -> int:
+        return self.shard
+
+    def error(self) -> KafkaError:
+        return KafkaError(KafkaError._PARTITION_EOF)
 
 
 # ---- what is exported, incident by incident -----------------------------------------------------------------------------
