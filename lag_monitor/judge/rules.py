@@ -126,7 +126,9 @@ def statuses(store: ClusterStore, facts: Facts, patience: Patience) -> I8:
     unmoved = (tenths(store, facts.now) - windows.moved_at[rows]) / 10
 
     much = behind & ~uncommitted & ~(facts.seconds < _floor(store, facts, patience))  # more than lies between two commits
-    status[much & counted_few(windows.samples, rows, much)] = Status.WARMING_UP
+    # Who was behind when we first saw him, and has not moved since, may be anything: not well, at any rate.
+    strange = much & (windows.gap[rows] == 0)
+    status[strange | (much & counted_few(windows.samples, rows, much))] = Status.WARMING_UP
     status[behind & uncommitted & (facts.patience < _seen_for(store, facts))] = Status.NEVER_COMMITTED
     moving = facts.still <= np.maximum(MOVING * patience.interval, 2 * windows.gap[rows])  # else it does not even move
     status[_slow(store, facts, much & ~quiet & moving)] = Status.SLOW

@@ -9,7 +9,7 @@ import numpy as np
 from lag_monitor.judge.observing import tenths
 from lag_monitor.judge.rules import Facts
 from lag_monitor.judge.settings import Patience
-from lag_monitor.judge.trend import slope
+from lag_monitor.judge.trend import ENOUGH, slope
 from lag_monitor.store.cluster_store import ClusterStore
 from lag_monitor.store.windows import ASSIGNED, ASSIGNMENT_KNOWN, GONE_TOPIC
 from lag_monitor.verdict import Status
@@ -95,6 +95,8 @@ class Speaker:
 
     def _warming(self, at: int) -> str:
         seen = int(np.count_nonzero(~np.isnan(self._store.windows.samples[self._facts.rows[at]])))
+        if seen >= ENOUGH:
+            return f"{self._behind(at)}; it has not been seen to move yet, and may still"
         return f"{self._behind(at)}; looked at {counted(seen, 'time')}, too few to tell where it is going"
 
     def _unknown(self, at: int) -> str:

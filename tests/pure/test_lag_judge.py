@@ -67,6 +67,31 @@ def test_a_consumer_found_far_behind_is_warming_up_until_it_was_looked_at_often_
     assert world.status() is Status.OK
 
 
+def test_a_consumer_found_far_behind_that_never_moves_is_at_no_time_called_well():
+    """Of a group whose earlier commits nobody told us, the first that is said must not close what is open."""
+    world = World(reads_topic=False)
+    world.produce(10_000)
+    world.now += 600
+    world.commit(10)
+    world.join()
+
+    world.run(40)
+
+    assert list(dict.fromkeys(world.told)) == [Status.WARMING_UP, Status.STALLED]
+
+
+def test_one_that_moves_is_well_as_soon_as_it_was_looked_at_often_enough():
+    world = World(reads_topic=False)
+    world.produce(10_000)
+    world.now += 600
+    world.commit(10)
+    world.join()
+
+    world.run(10, lambda: world.commit(10 + int(world.now - NOW)))
+
+    assert list(dict.fromkeys(world.told)) == [Status.WARMING_UP, Status.OK]
+
+
 def test_a_consumer_found_at_the_end_does_not_warm_up():
     world = World()
     world.produce(10)
