@@ -168,7 +168,7 @@ def _samples(store: ClusterStore, row: int) -> tuple[tuple[float, float], ...]:
 
 def _name(store: ClusterStore, row: int) -> tuple[str, int]:
     head = int(store.windows.head[row])
-    return (store.heads.names[store.heads.topic[head]], int(store.heads.partition[head])) if head >= 0 else ("?", 0)
+    return store.heads.named(head) if head >= 0 else ("?", 0)
 
 
 def _gone_names(store: ClusterStore, rows: I64) -> Mapping[int, tuple[str, int]]:

@@ -19,6 +19,7 @@ from kernel.errors import CollectionFailed
 from lag_monitor.sources.admin import LATEST, UNCOMMITTED_READS, ClusterAdmin, Described, Listed, Partition
 
 CRASHED = "_CRASHED"
+HANGS = 300.0  # seconds: every call has its own time; whoever needs more than this has lost his way
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -67,6 +68,8 @@ class AdminApart:
         try:
             pipe = self._pipe or self._start()
             pipe.send((method.__name__, args, named))
+            if not pipe.poll(HANGS):
+                raise EOFError
             told, failure, errors = pipe.recv()
         except (OSError, EOFError):
             self.close()

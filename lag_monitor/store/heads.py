@@ -87,6 +87,10 @@ class Heads(Table):
             return NONE
         return int(rows[partition])
 
+    def named(self, row: int) -> tuple[str, int]:
+        """Topic and partition."""
+        return self.names[self.topic[row]], int(self.partition[row])
+
     def listed(self, topic: str) -> list[int]:
         """The newest end of each partition that has one."""
         ends: Sequence[int] = self.latest(self.rows[topic]).tolist()

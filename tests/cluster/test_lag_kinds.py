@@ -139,7 +139,7 @@ def test_a_group_that_is_neither_is_not_lost_when_the_newer_kinds_cannot_be_list
     member.commit(2)
     loop = looking(ADMIN, TOPIC)
     seen(loop, "kept-app", lambda one: one.partition_count == 1, member.beat)
-    monkeypatch.setattr(loop.looker._share, "groups", lambda: None)
+    monkeypatch.setattr(loop.looker.asker.share, "groups", lambda: None)
     loop.looker.look()
     loop.view.publish()
     member.leave()
