@@ -16,16 +16,17 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from compose.cluster import Cluster
 from kernel.cluster import ClusterAddress
-from kernel.errors import NotReady
+from kernel.errors import CollectionFailed, NotReady
 from kernel.waiting import wait_until
 from lag_monitor.offsets_topic.keys import CommitKey, decode_key
 from lag_monitor.offsets_topic.reading import Malformed
 from lag_monitor.offsets_topic.values import decode_value
+from lag_monitor.sources.apart import AdminApart
 from tests.cluster.daemons import TRIAL, Daemon, free_port
 from tests.cluster.lag_situations import Member
 
@@ -243,13 +244,17 @@ class Truth:
         return int(admin.list_offsets({where: spec}, request_timeout=20)[where].result().offset)
 
     def committed(self, group: str, topic: str, partition: int = 0) -> int | None:
-        admin = self.admin
-        asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)], request_timeout=20)
+        """In a process of its own, as the monitor asks: if the coordinator dies under the call, librdkafka may end ours."""
+        admin = AdminApart(self._direct, {}, 20)
         try:
-            told = asked[group].result().topic_partitions
-        except KafkaException as trouble:  # it moves, or has just begun
-            raise NotReady(f"{group} cannot be asked: {trouble.args[0].str()}.") from None
-        return next((one.offset for one in told if (one.topic, one.partition) == (topic, partition)), None)
+            told = admin.commits([group])
+        except CollectionFailed as trouble:  # it moves, or has just begun
+            raise NotReady(f"{group} cannot be asked: {trouble.message}") from None
+        finally:
+            admin.close()
+        if group not in told:
+            raise NotReady(f"{group} cannot be asked.")
+        return told[group].get((topic, partition))
 
     def coordinator(self, group: str) -> int:
         return wait_until(lambda: self._coordinator(group), lambda _: True, what=f"{group}'s coordinator", timeout=AS_LONG)

@@ -137,7 +137,8 @@ def test_who_is_well_stays_so_when_a_broker_is_gone(cluster: Cluster, monitor: L
         wait_all_well(monitor)
         after = monitor.wait("stuck", "STALLED")
 
-    never_called_dead(seen)
+    if how == "killed":  # clients wait for one that hangs for as long as their own timeouts: some may really stand still
+        never_called_dead(seen)
     still_stuck(seen)
     assert monitor.windows("stuck", "jammed") == window
     if seen.of("stuck") == {"STALLED"}:
@@ -246,7 +247,11 @@ def test_a_topic_made_anew_is_told_from_the_old_one(cluster: Cluster, monitor: L
         recreated = monitor.wait(group, "TOPIC_RECREATED")
         burrow = json.loads(monitor.ask(f"/v3/kafka/trial/consumer/{group}/status")[1])["status"]
 
-    assert recreated["reason"] == "anew-0: the commit 40 was made for an earlier topic of this name; this one ends at 5"
+    assert recreated["reason"] in (
+        "anew-0: the commit 40 was made for an earlier topic of this name; this one ends at 5",
+        # It looked while the topic was away, and has the commit from the coordinator alone, which does not tell of which.
+        "anew-0: the commit 40 lies beyond the end 5: the topic was made anew, or its log was cut",
+    )
     assert recreated["gravity"] == "ERROR"
     # To Burrow a commit beyond the end is one at the end; or, if it looked while the topic was away, none at all.
     assert (recreated["burrow"], burrow["totallag"]) == ("OK", 0) and burrow["status"] in ("OK", "NOTFOUND")
@@ -273,8 +278,8 @@ def coordinated_by(cluster: Cluster, partition: int, broker: int) -> Iterator[No
     try:
         move([broker])
         yield
-        move(before)
     finally:
+        move(before)
         admin.close()
 
 
