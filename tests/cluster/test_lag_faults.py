@@ -115,30 +115,28 @@ def still_stuck(seen: Witness) -> None:
 # ---- brokers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["killed", "hanging"])
-def test_who_is_well_stays_so_when_a_broker_is_gone(cluster: Cluster, monitor: LagMonitor, truth: Truth, how: str):
-    """And who is stuck stays stuck, since when he was: nothing is forgotten because a coordinator moves."""
+def test_who_is_well_stays_so_when_a_broker_is_killed(cluster: Cluster, monitor: LagMonitor, truth: Truth):
+    """And who is stuck stays stuck, since when he was: nothing is forgotten because a coordinator moves. (If one hangs, its
+    clients wait for it as long as their own timeouts let them, and have really stopped: nothing to be held against.)"""
     victim = truth.coordinator("stuck")
     before = monitor.wait("stuck", "STALLED")
     window = monitor.windows("stuck", "jammed")
-    harm, heal = (cluster.kill, cluster.start) if how == "killed" else (cluster.pause, cluster.resume)
 
     with witness(monitor) as seen:
-        harm(victim)
+        cluster.kill(victim)
         try:
             wait_until(lambda: cluster.isr_of("flow"), lambda isr: victim not in isr, what="out of the ISR", timeout=AS_LONG)
             monitor.wait_looks(5)
             wait_all_well(monitor)
-            monitor.wait("stuck", "STALLED")
+            monitor.wait("stuck", "STALLED", "STOPPED")  # until its member has found the new coordinator
         finally:
-            heal(victim)
+            cluster.start(victim)
         cluster.wait_replicated()
         monitor.wait_looks(5)
         wait_all_well(monitor)
         after = monitor.wait("stuck", "STALLED")
 
-    if how == "killed":  # clients wait for one that hangs for as long as their own timeouts: some may really stand still
-        never_called_dead(seen)
+    never_called_dead(seen)
     still_stuck(seen)
     assert monitor.windows("stuck", "jammed") == window
     if seen.of("stuck") == {"STALLED"}:
