@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,7 +64,7 @@ def watch(
     """The same as a live table, until Ctrl-C."""
     from rich.live import Live
 
-    with _source(url, ca_file, bootstrap, config) as ask:
+    with _source(url, ca_file, bootstrap, config, every) as ask:
         shown = _table(ask(), everything, limit)  # before the screen is taken: an error is to be seen
         try:
             with Live(shown, console=out, auto_refresh=False, screen=out.is_terminal) as screen:
@@ -122,7 +122,9 @@ def _recorded(file: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _source(url: str, ca_file: Path | None, bootstrap: str | None, config: Path | None) -> Iterator[Callable[[], Any]]:
+def _source(
+    url: str, ca_file: Path | None, bootstrap: str | None, config: Path | None, every: float = 10.0
+) -> Iterator[Callable[[], Any]]:
     import logging
 
     from kafka_trial.daemon.lag_asking import daemon, own_look, plan_for
@@ -140,11 +142,12 @@ def _source(url: str, ca_file: Path | None, bootstrap: str | None, config: Path 
 
         plan = plan_of(load(config, LagConfig), config)
     else:
-        plan = plan_for(bootstrap or "")
-    with progress() as say:
-        say("looking")
-        with own_look(plan) as ask:
-            yield ask
+        plan = plan_for(bootstrap or "", every)
+    with ExitStack() as ending:
+        with progress() as say:
+            say("looking")
+            ask = ending.enter_context(own_look(plan))
+        yield ask  # the line that says so is gone by now: two cannot draw on one screen
 
 
 def _groups(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -163,7 +166,7 @@ def _table(found: list[dict[str, Any]], everything: bool, limit: int) -> "Table"
     troubles = "".join(f"; {one['cluster']}: {one['trouble']}" for one in found if one.get("trouble"))
     more = f"; {len(shown) - limit} more" if len(shown) > limit else ""
     table = Table(box=None, title_justify="left", caption_justify="left", pad_edge=False)
-    table.caption = f"{len(groups)} groups, {well} OK{more}{troubles}"
+    table.caption = f"{len(groups)} group{'' if len(groups) == 1 else 's'}, {well} OK{more}{troubles}"
     for name, justify in (("status", "left"), ("cluster", "left"), ("group", "left"), ("lag", "right"), ("behind", "right")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     table.add_column("reason", overflow="fold")

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from kernel.cluster import ClusterAddress
 from kernel.errors import NotReady, UsageError
+from lag_monitor.judge.settings import Patience
 from lag_monitor.monitor import Monitor, Plan
 from lag_monitor.view import Answers
 from lag_monitor.watch import Watch
@@ -54,8 +55,9 @@ def own_look(plan: Plan) -> Iterator[Callable[[], Clusters]]:
         yield ask
 
 
-def plan_for(bootstrap: str) -> Plan:
-    return Plan((Watch(bootstrap.split(",")[0], ClusterAddress(bootstrap)),))
+def plan_for(bootstrap: str, every: float) -> Plan:
+    """`every`: seconds between two looks, for as long as somebody watches."""
+    return Plan((Watch(bootstrap.split(",")[0], ClusterAddress(bootstrap), patience=Patience(interval=min(every, 10.0))),))
 
 
 def _get(url: str, path: str, ca_file: Path | None) -> dict[str, Any]:

@@ -1,7 +1,14 @@
 """Groups of every kind that Kafka has, watched on a real cluster: classic, consumer (KIP-848), streams and share."""
 
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,7 +20,8 @@ from lag_monitor.judge.settings import Patience
 from lag_monitor.monitor import ClusterLoop
 from lag_monitor.verdict import GroupVerdict, Status
 from lag_monitor.watch import ADMIN, TOPIC, Watch
-from tests.cluster.lag_situations import Member
+from tests.cluster.daemons import TRIAL
+from tests.cluster.lag_situations import Member, rewind
 from tests.cluster.streams_member import StreamsMember
 from tests.cluster.traffic import send
 
@@ -145,3 +153,36 @@ def test_a_group_that_is_neither_is_not_lost_when_the_newer_kinds_cannot_be_list
     member.leave()
 
     assert "kept-app" in loop.view.by_name
+
+
+def test_a_table_in_the_terminal_lives_until_it_is_interrupted(cluster: Cluster):
+    cluster.create_topic("shown", partitions=1, replication=1)
+    send(cluster.address, "shown", list("abc"))
+    rewind(cluster.address, "watched", "shown", 1)
+    ours, theirs = pty.openpty()
+    words = ["lag", "watch", "--bootstrap", cluster.address.bootstrap, "--every", "0.3", "--all"]
+    large = os.environ | {"TERM": "xterm", "COLUMNS": "150", "LINES": "40"}
+    watching = subprocess.Popen(
+        [TRIAL, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=large, start_new_session=True
+    )
+    os.close(theirs)
+    shown = ""
+
+    def screen() -> str:
+        nonlocal shown
+        with suppress(OSError):  # how a terminal says that nobody writes any more
+            while select.select([ours], [], [], 0)[0]:
+                shown += os.read(ours, 65_536).decode(errors="replace")
+        return shown
+
+    try:
+        row = re.compile(r"watched +2 +.*2 records behind")
+        wait_until(screen, lambda seen: len(row.findall(seen)) > 2, what="the group, again and again", timeout=40)
+        watching.send_signal(signal.SIGINT)
+        wait_until(lambda: (screen(), watching.poll())[1], lambda code: code is not None, what="its end", timeout=20)
+    finally:
+        watching.kill()
+        watching.wait()
+        os.close(ours)
+
+    assert watching.returncode == 0
