@@ -100,14 +100,18 @@ def _blind(store: ClusterStore, now: float, patience: Patience) -> Mask:
 
 
 def _forgive(store: ClusterStore, now: float, patience: Patience) -> None:
-    """Rows that were not looked at for a while: as if that while had not been."""
+    """Rows that were not looked at for a while: as if that while had not been. A row is looked at when its group and its log
+    are; the two may answer again at different looks, and what was dark in both is forgiven but once."""
     windows, used = store.windows, store.windows.used
-    dark = np.zeros(used, np.float64)
-    groups = np.array([one.dark if one else 0.0 for one in store.by_place] or [0.0])
-    dark = np.maximum(dark, groups[windows.group[:used]])
+    groups = np.array([(one.asked_at, one.dark) if one else (0.0, 0.0) for one in store.by_place] or [(0.0, 0.0)])
+    asked, dark = groups[windows.group[:used]].T
+    before = asked - dark
     if store.heads.used:
         head = windows.head[:used]
-        dark = np.where(head >= 0, np.maximum(dark, store.heads.dark[head]), dark)
+        of_log = store.heads.asked_at[head]
+        before = np.where(head >= 0, np.minimum(before, of_log - store.heads.dark[head]), before)
+        asked = np.where(head >= 0, np.minimum(asked, of_log), asked)
+    dark = asked - before
     shift = np.where(dark > LATE * patience.interval, (dark - patience.interval) * 10, 0).astype(np.int32)
     if not shift.any():
         return

@@ -49,14 +49,15 @@ class Facts:
 def gather(store: ClusterStore, looked: Looked, patience: Patience, rows: I64) -> Facts:
     windows, heads = store.windows, store.heads
     head, group = windows.head[rows], windows.group[rows]
-    tick = tenths(store, looked.now)
     has_head = head >= 0
 
     def of_head(column: I64 | F64, otherwise: float) -> I64 | F64:
         return np.where(has_head, column[head], otherwise) if len(column) else np.full(len(rows), otherwise)
 
-    members, slo = group_figures(store)
-    still = (tick - np.maximum(windows.moved_at[rows], windows.lagging_since[rows])) / 10
+    members, slo, told = group_figures(store)
+    # Up to when it was known: who was not heard of may well have got on since.
+    known = np.rint((np.minimum(told[group], of_head(heads.asked_at, np.inf)) - store.began) * 10)
+    still = (known - np.maximum(windows.moved_at[rows], windows.lagging_since[rows])) / 10
     lag = looked.lag[rows]
     gap = windows.gap[rows].astype(np.float64)
     holds = _holds(windows.flags[rows], members[group])
@@ -92,14 +93,14 @@ def gather(store: ClusterStore, looked: Looked, patience: Patience, rows: I64) -
     )
 
 
-def group_figures(store: ClusterStore) -> tuple[I64, F64]:
-    """Members and promises, by the groups' places."""
+def group_figures(store: ClusterStore) -> tuple[I64, F64, F64]:
+    """Members, promises and when its commits were last told, by the groups' places."""
     members = np.full(max(1, len(store.by_place)), UNKNOWN_MEMBERS, np.int64)
-    slo = np.zeros(len(members))
+    slo, told = np.zeros(len(members)), np.zeros(len(members))
     for group in store.groups.values():
         members[group.place] = UNKNOWN_MEMBERS if group.members is None else group.members
-        slo[group.place] = group.slo
-    return members, slo
+        slo[group.place], told[group.place] = group.slo, group.asked_at
+    return members, slo, told
 
 
 def judge(store: ClusterStore, looked: Looked, patience: Patience) -> I8:
