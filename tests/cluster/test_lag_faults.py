@@ -425,8 +425,9 @@ def test_a_clock_that_is_set_makes_nobody_stop(cluster: Cluster, stuck: Member):
         looker.close()
 
     assert looker.figures.clock_jumps == 2
-    for group in WELL:
-        assert seen[group] == {Status.OK}, (group, seen[group], [one[group].reason for one in told])
+    for group in WELL:  # SLOW may be: seconds are measured by the clock that is wrong, and an hour behind is much
+        assert seen[group] <= {Status.OK, Status.SLOW}, (group, seen[group], [one[group].reason for one in told])
+        assert told[-1][group].status is Status.OK, (group, told[-1][group].reason)
     before, ahead, back = (one["stuck"] for one in told)
     assert 3_590 < ahead.at - before.at < 3_700 and back.at < ahead.at
     assert all(math.isfinite(one.seconds) for one in (before, ahead, back) if one.seconds is not None)
