@@ -1,0 +1,1 @@
+"""confluent-kafka's clients, each with a chain of interceptors."""

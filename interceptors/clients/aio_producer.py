@@ -1,0 +1,152 @@
+"""confluent-kafka's asyncio producers with a chain of interceptors.
+
+Hooks run where the application awaits, not in a thread of the pool: the span that is current in a coroutine is the parent
+of what it sends. Headers, which the originals refuse, work.
+"""
+
+import asyncio
+import time
+from functools import partial
+from typing import Any
+
+import confluent_kafka.aio
+from confluent_kafka import KafkaError
+
+from interceptors.chain import Chain
+from interceptors.clients.producer import LOG, TRANSACTION, kafka_error, pairs, untouched
+from interceptors.clients.serving import serves
+from interceptors.clients.with_headers import SerializingWithHeaders, WithHeaders
+from interceptors.clients.wrapped import Wrapped
+from interceptors.contract import PRODUCER_HOOKS
+from interceptors.record import ProducerRecord, Refused
+
+
+class _Producing(Wrapped):
+    _hooks, _role = PRODUCER_HOOKS, "producer"
+
+    # ---- records ------------------------------------------------------------------------------------------------------
+
+    async def _send(self, record: ProducerRecord, *, key_first: bool) -> Any:
+        record = self._chain.on_send(record)
+        topic, value, key, headers, partition, timestamp, _ = record
+        more: dict[str, Any] = {"partition": partition} if partition != -1 else {}
+        more |= {"timestamp": timestamp} if timestamp else {}
+        more |= {"headers": list(headers)} if headers else {}
+        first, second = (key, value) if key_first else (value, key)
+        try:
+            future = await self._client.produce(topic, first, second, **more)
+        except BaseException as error:
+            told = kafka_error(error)
+            self._chain.on_acknowledgement(Refused(record, told), told, record)
+            raise
+        if record.ears or self._chain.acknowledge:
+            future.add_done_callback(partial(_acknowledged, self._chain, record))
+        return future
+
+    # ---- transactions -------------------------------------------------------------------------------------------------
+
+    async def begin_transaction(self, *args: Any, **kwargs: Any) -> Any:
+        return await self._transaction("begin_transaction", args, kwargs)
+
+    async def commit_transaction(self, *args: Any, **kwargs: Any) -> Any:
+        return await self._transaction("commit_transaction", args, kwargs)
+
+    async def abort_transaction(self, *args: Any, **kwargs: Any) -> Any:
+        return await self._transaction("abort_transaction", args, kwargs)
+
+    async def send_offsets_to_transaction(self, *args: Any, **kwargs: Any) -> Any:
+        return await self._transaction("send_offsets_to_transaction", args, kwargs)
+
+    async def _transaction(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        invoked, error = time.monotonic_ns(), None
+        try:
+            return await getattr(self._client, name)(*args, **kwargs)
+        except BaseException as trouble:
+            error = kafka_error(trouble)
+            raise
+        finally:
+            offsets = (args[0] if args else kwargs.get("positions", ())) if name.startswith("send_offsets") else ()
+            self._chain.happened(TRANSACTION[name], invoked, error, offsets)
+
+    # ---- the end ------------------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        try:
+            await self._client.close()
+            await asyncio.sleep(0)  # futures tell of their results in the loop's next round
+        finally:
+            self._over()
+
+    def _at_exit(self) -> None:
+        """No loop runs any more: what was not awaited has no answer."""
+        if left := len(self._client):
+            LOG.warning("a producer ended with its program and %d records that had no answer: await its close()", left)
+        self._over()
+
+    def __len__(self) -> int:
+        return len(self._client)
+
+    async def __aenter__(self) -> Any:
+        return self
+
+    async def __aexit__(self, *exc: Any) -> None:
+        await self.close()
+
+
+def _acknowledged(chain: Chain, record: ProducerRecord, future: "asyncio.Future[Any]") -> None:
+    if future.cancelled():  # taken back by purge()
+        error: Any = KafkaError(KafkaError._PURGE_QUEUE)
+        chain.on_acknowledgement(Refused(record, error), error, record)
+    elif trouble := future.exception():
+        error = kafka_error(trouble)
+        chain.on_acknowledgement(Refused(record, error), error, record)
+    else:
+        chain.on_acknowledgement(future.result(), None, record)
+
+
+@serves(confluent_kafka.aio.AIOProducer)
+class AIOProducer(_Producing):
+    """confluent_kafka.aio.AIOProducer with interceptors, and with headers."""
+
+    def __init__(self, producer_conf: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        theirs = self._load(producer_conf)
+        try:
+            self._adopt(WithHeaders(theirs, *args, **kwargs), untouched(self._chain, {"produce"}))
+        except BaseException:
+            self._chain.close()
+            raise
+
+    async def produce(self, topic: str, value: Any = None, key: Any = None, *args: Any, **kwargs: Any) -> Any:
+        headers = kwargs.get("headers")
+        known = () if headers is None else pairs(headers)
+        if known is None:
+            raise TypeError(f"expected headers to be dict or list of (key, value) tuples, not {type(headers).__name__}")
+        where, when = kwargs.get("partition", -1), kwargs.get("timestamp", 0)
+        return await self._send(ProducerRecord(topic, value, key, known, where, when), key_first=False)
+
+
+@serves(confluent_kafka.aio.AsyncSerializingProducer)
+class AsyncSerializingProducer(_Producing):
+    """confluent_kafka.aio.AsyncSerializingProducer with interceptors, and with headers. Made by `await`, as the original."""
+
+    def __new__(cls, conf: dict[str, Any], **kwargs: Any) -> Any:
+        return cls._made(conf, kwargs)
+
+    @classmethod
+    async def _made(cls, conf: dict[str, Any], kwargs: dict[str, Any]) -> Any:
+        made = object.__new__(cls)
+        theirs = made._load(conf)
+        try:
+            made._adopt(await SerializingWithHeaders(theirs, **kwargs), untouched(made._chain, {"produce"}))
+        except BaseException:
+            made._chain.close()
+            raise
+        return made
+
+    async def produce(
+        self, topic: str, key: Any = None, value: Any = None, partition: int = -1, timestamp: int = 0, headers: Any = None
+    ) -> Any:
+        known = () if headers is None else pairs(headers)
+        if known is None:
+            raise TypeError(f"expected headers to be dict or list of (key, value) tuples, not {type(headers).__name__}")
+        return await self._send(ProducerRecord(topic, value, key, known, partition, timestamp), key_first=True)

@@ -1,0 +1,268 @@
+"""confluent-kafka's producers with a chain of interceptors. Drop-in: what nobody intercepts is the original's own method.
+
+A record passes the chain before it is serialised, as in Java; its acknowledgement comes back through the chain before the
+application hears of it, also if it was refused before it was sent.
+"""
+
+import logging
+import time
+from functools import partial
+from typing import Any
+
+import confluent_kafka
+
+from interceptors.chain import Chain
+from interceptors.clients.serving import serves
+from interceptors.clients.wrapped import Wrapped
+from interceptors.contract import PRODUCER_HOOKS, Happening
+from interceptors.record import Header, ProducerRecord, Refused
+
+LOG = logging.getLogger("interceptors")
+EXIT_PATIENCE = (
+    10.0  # seconds for records in flight when the interpreter ends, unless interceptor.close.timeout.ms says more
+)
+TRANSACTION = {
+    "begin_transaction": Happening.BEGIN,
+    "commit_transaction": Happening.COMMIT,
+    "abort_transaction": Happening.ABORT,
+    "send_offsets_to_transaction": Happening.SEND_OFFSETS,
+}
+
+
+def pairs(headers: Any) -> tuple[Header, ...] | None:
+    """Headers in the one form that interceptors see; None for what the client itself would refuse."""
+    if headers.__class__ is list:
+        return tuple(headers)
+    if isinstance(headers, dict):
+        return tuple(headers.items())
+    return tuple(headers) if isinstance(headers, list) else None
+
+
+def untouched(chain: Chain, sending: set[str]) -> set[str]:
+    """What of a producer the chain has no interest in."""
+    names = set() if chain else {"close"}
+    names |= set() if chain.send or chain.acknowledge else sending
+    return names if chain.event else names | set(TRANSACTION)
+
+
+def kafka_error(error: BaseException) -> Any:
+    """A KafkaError for whatever kept a record from being sent."""
+    from confluent_kafka import KafkaError
+
+    told = error.args[0] if error.args else None
+    if isinstance(told, KafkaError):
+        return told
+    if isinstance(error, BufferError):
+        return KafkaError(KafkaError._QUEUE_FULL)
+    return KafkaError(KafkaError._INVALID_ARG, f"{type(error).__name__}: {error}")
+
+
+class _Producing(Wrapped):
+    """What all producers share: the chain, transactions, the end."""
+
+    _hooks, _role = PRODUCER_HOOKS, "producer"
+    _original: type
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and not isinstance(args[0], dict):
+            self._original(*args, **kwargs)  # says what is wrong
+        # As the original: a dictionary, keywords (with dots in them) that override it, or both.
+        theirs = self._load(dict(*args[:1], **kwargs))
+        try:
+            client = self._original(theirs, *args[1:])
+        except BaseException:
+            self._chain.close()
+            raise
+        # Callbacks of single records hide the configured one, so it is called from ours.
+        self._on_delivery = theirs.get("on_delivery")
+        self._produce = client.produce
+        self._adopt(client, untouched(self._chain, {"produce", "produce_batch"}))
+
+    # ---- records ------------------------------------------------------------------------------------------------------
+
+    def _through(self, record: ProducerRecord, callback: Any) -> tuple[ProducerRecord, Any]:
+        """What the chain makes of a record, and what is to be called with its report."""
+        record = self._chain.on_send(record)
+        if record.ears or self._chain.acknowledge:
+            return record, partial(_acknowledged, self._chain, record, callback)
+        return record, callback
+
+    def _refused(self, record: ProducerRecord, error: BaseException) -> None:
+        told = kafka_error(error)
+        self._chain.on_acknowledgement(Refused(record, told), told, record)
+
+    # ---- transactions -------------------------------------------------------------------------------------------------
+
+    def begin_transaction(self, *args: Any, **kwargs: Any) -> Any:
+        return self._transaction("begin_transaction", args, kwargs)
+
+    def commit_transaction(self, *args: Any, **kwargs: Any) -> Any:
+        return self._transaction("commit_transaction", args, kwargs)
+
+    def abort_transaction(self, *args: Any, **kwargs: Any) -> Any:
+        return self._transaction("abort_transaction", args, kwargs)
+
+    def send_offsets_to_transaction(self, *args: Any, **kwargs: Any) -> Any:
+        return self._transaction("send_offsets_to_transaction", args, kwargs)
+
+    def _transaction(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        invoked, error = time.monotonic_ns(), None
+        try:
+            return getattr(self._client, name)(*args, **kwargs)
+        except BaseException as trouble:
+            error = kafka_error(trouble)
+            raise
+        finally:
+            offsets = (args[0] if args else kwargs.get("positions", ())) if name.startswith("send_offsets") else ()
+            self._chain.happened(TRANSACTION[name], invoked, error, offsets)
+
+    # ---- the end ------------------------------------------------------------------------------------------------------
+
+    def close(self) -> Any:
+        """As the original, which waits until every record has its answer or has timed out; no longer than
+        `interceptor.close.timeout.ms`, if that is set. Then the interceptors are closed."""
+        if self._limit is not None:
+            self._settle(self._limit, "was closed")
+        try:
+            return self._client.close()
+        finally:
+            self._over()
+
+    def _settle(self, patience: float, how: str) -> None:
+        """Give what is in flight this long, then take it back, so that its failure is heard, and say how much it was."""
+        try:
+            if left := self._client.flush(patience):
+                self._client.purge()
+                self._client.flush(1.0)
+                LOG.warning(
+                    "a producer %s with %d records that had no answer after %g s: whether they are in the log is not known",
+                    f"({self._chain.client}) {how}" if self._chain.client else how, left, patience,
+                )  # fmt: skip
+        except Exception as error:  # closed already, or failed for good: there is nothing to wait for
+            LOG.debug("nothing could be flushed: %s", error)
+
+    def _at_exit(self) -> None:
+        self._settle(EXIT_PATIENCE if self._limit is None else self._limit, "ended with its program")
+        self._over()
+
+    def __len__(self) -> int:
+        return len(self._client)
+
+    def __bool__(self) -> bool:
+        return bool(self._client)
+
+    def __enter__(self) -> Any:
+        self._client.__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> Any:
+        self.close()
+        return self._client.__exit__(*exc)
+
+
+def _acknowledged(chain: Chain, record: ProducerRecord, callback: Any, error: Any, message: Any) -> None:
+    chain.on_acknowledgement(message, error, record)
+    if callback is not None:
+        callback(error, message)
+
+
+@serves(confluent_kafka.Producer)
+class Producer(_Producing):
+    """confluent_kafka.Producer with interceptors: the same arguments, and `interceptor.classes` in its configuration."""
+
+    _original = confluent_kafka.Producer
+
+    def produce(
+        self,
+        topic: str,
+        value: Any = None,
+        key: Any = None,
+        partition: int = -1,
+        callback: Any = None,
+        on_delivery: Any = None,
+        timestamp: int = 0,
+        headers: Any = None,
+    ) -> Any:
+        known = () if headers is None else pairs(headers)
+        if known is None:  # of a kind that the client refuses: its own words are the best
+            return self._produce(topic, value, key, partition, callback, on_delivery, timestamp, headers)
+        record = self._chain.on_send(ProducerRecord(topic, value, key, known, partition, timestamp))
+        heard = callback or on_delivery
+        if record.ears or self._chain.acknowledge:
+            heard = partial(_acknowledged, self._chain, record, heard or self._on_delivery)
+        topic, value, key, known, partition, timestamp, _ = record
+        try:
+            return self._produce(topic, value, key, partition, heard, None, timestamp, list(known) if known else None)
+        except BaseException as error:
+            self._refused(record, error)
+            raise
+
+    def produce_batch(
+        self, topic: str, messages: Any, partition: int = -1, callback: Any = None, on_delivery: Any = None
+    ) -> int:
+        """A batch that gets headers from an interceptor is sent record by record: librdkafka has no batches with headers."""
+        if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+            return int(self._client.produce_batch(topic, messages, partition, callback, on_delivery))
+        shared = callback or on_delivery or self._on_delivery
+        through = [self._of_batch(topic, message, partition, shared) for message in messages]
+        queued = 0
+        if any(record.headers or record.topic != topic for record, _ in through):
+            for message, (record, heard) in zip(messages, through, strict=True):
+                queued += self._one_of_batch(message, record, heard)
+            return queued
+        batch = [
+            {"value": record.value, "key": record.key, "partition": record.partition, "timestamp": record.timestamp}
+            | ({"callback": heard} if heard else {})
+            for record, heard in through
+        ]
+        queued = self._client.produce_batch(topic, batch, partition)
+        for message, sent, (record, _) in zip(messages, batch, through, strict=True):
+            if "_error" in sent:
+                message["_error"] = sent["_error"]
+                self._chain.on_acknowledgement(Refused(record, sent["_error"]), sent["_error"], record)
+        return int(queued)
+
+    def _of_batch(self, topic: str, message: dict[str, Any], partition: int, shared: Any) -> tuple[ProducerRecord, Any]:
+        value, key, where = message.get("value"), message.get("key"), message.get("partition", partition)
+        record = ProducerRecord(topic, value, key, (), where, message.get("timestamp", 0))
+        return self._through(record, message.get("callback") or message.get("on_delivery") or shared)
+
+    def _one_of_batch(self, message: dict[str, Any], record: ProducerRecord, heard: Any) -> int:
+        topic, value, key, headers, partition, timestamp, _ = record
+        try:
+            self._produce(topic, value, key, partition, heard, None, timestamp, list(headers) if headers else None)
+        except (BufferError, confluent_kafka.KafkaException) as error:
+            message["_error"] = kafka_error(error)
+            self._refused(record, error)
+            return 0
+        return 1
+
+
+@serves(confluent_kafka.SerializingProducer)
+class SerializingProducer(_Producing):
+    """confluent_kafka.SerializingProducer with interceptors, which see keys and values before they are serialised."""
+
+    _original = confluent_kafka.SerializingProducer
+
+    def produce(
+        self,
+        topic: str,
+        key: Any = None,
+        value: Any = None,
+        partition: int = -1,
+        on_delivery: Any = None,
+        timestamp: int = 0,
+        headers: Any = None,
+    ) -> Any:
+        known = () if headers is None else pairs(headers)
+        if known is None:
+            return self._produce(topic, key, value, partition, on_delivery, timestamp, headers)
+        record, heard = self._through(
+            ProducerRecord(topic, value, key, known, partition, timestamp), on_delivery or self._on_delivery
+        )
+        topic, value, key, known, partition, timestamp, _ = record
+        try:
+            return self._produce(topic, key, value, partition, heard, timestamp, list(known) if known else None)
+        except BaseException as error:
+            self._refused(record, error)
+            raise

@@ -1,0 +1,55 @@
+"""What all wrapped clients are: an original, a chain, and an end that the chain hears of whichever way it comes."""
+
+import weakref
+from collections.abc import Mapping
+from types import GenericAlias
+from typing import Any, ClassVar
+
+from interceptors import loading
+from interceptors.chain import Chain
+from interceptors.clients import lifetime
+from interceptors.clients.serving import bind
+from interceptors.metrics import chains
+
+
+class Wrapped:
+    _client: Any
+    _chain: Chain
+    _hooks: ClassVar[tuple[str, ...]]
+    _role: ClassVar[str]
+
+    def _load(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Make the chain; what is left of the configuration is for the original."""
+        theirs, config = loading.split(given)
+        self._limit = loading.close_timeout(config)
+        self._chain = Chain(loading.load(config, self._hooks, self._role), str(config.get("client.id", "")))
+        return theirs
+
+    def _adopt(self, client: Any, untouched: set[str]) -> None:
+        self._client = client
+        bind(self, client, untouched)
+        if self._chain:
+            chains.add(self._chain)
+            lifetime.watch(self)
+            # For a client that is dropped without being closed. Not when the interpreter ends: lifetime sees to that, after
+            # the last acknowledgement.
+            self._end = weakref.finalize(self, self._chain.close)
+            self._end.atexit = False
+
+    @property
+    def interceptors(self) -> tuple[Any, ...]:
+        return self._chain.interceptors
+
+    def _over(self) -> None:
+        self._chain.close()
+        lifetime.forget(self)
+
+    def _at_exit(self) -> None:
+        self._over()
+
+    def _forget(self) -> None:
+        """In the child of a fork: the parent's chain is the parent's to close."""
+        self._end.detach()
+
+    def __class_getitem__(cls, item: Any) -> Any:
+        return GenericAlias(cls, item)

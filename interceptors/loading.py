@@ -1,0 +1,177 @@
+"""From `interceptor.classes` to interceptors that are ready, or one sentence that says which one is not and why.
+
+Whatever can be wrong with an interceptor before the first record is told here: a client that would call nothing, or fail at
+every record, is not made.
+"""
+
+import inspect
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from interceptors.contract import Interceptor
+from kernel.errors import SuiteError, UsageError
+
+PREFIX = "interceptor."
+CLASSES = "interceptor.classes"
+CLOSE_TIMEOUT = "interceptor.close.timeout.ms"
+HOOKS = {
+    "on_send": ("record",),
+    "on_acknowledgement": ("report", "error", "record"),
+    "on_poll": (),
+    "on_consume": ("records",),
+    "on_commit": ("offsets",),
+    "on_event": ("event",),
+    "configure": ("config",),
+    "close": (),
+}
+
+
+class BadInterceptor(UsageError, ValueError):
+    """A ValueError too, which is what an application expects of a configuration that is wrong."""
+
+
+def split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is for librdkafka, which takes no key it does not know, and everything, for interceptors."""
+    return {key: value for key, value in given.items() if not str(key).startswith(PREFIX)}, dict(given)
+
+
+def load(config: Mapping[str, Any], hooks: tuple[str, ...], client: str) -> list[Any]:
+    """The configured interceptors of a client that calls these hooks. Those made before one that fails are closed again."""
+    ready: list[Any] = []
+    try:
+        for told in _listed(config.get(CLASSES)):
+            interceptor = _instance(told)
+            _check(interceptor, hooks, client)
+            ready.append(interceptor)
+            _configure(interceptor, config)
+    except BaseException:
+        for interceptor in ready:
+            _close_quietly(interceptor)
+        raise
+    return ready
+
+
+def name_of(interceptor: object) -> str:
+    return f"{type(interceptor).__module__}.{type(interceptor).__qualname__}"
+
+
+def own(interceptor: object, hook: str) -> Any | None:
+    """Its hook, unless it is merely inherited from `Interceptor`, where it does nothing."""
+    found = getattr(interceptor, hook, None)
+    if found is None or getattr(found, "__func__", None) is getattr(Interceptor, hook):
+        return None
+    return found
+
+
+def close_timeout(config: Mapping[str, Any]) -> float | None:
+    """Seconds that closing may wait for records in flight; None if nothing was said."""
+    told = config.get(CLOSE_TIMEOUT)
+    if told is None:
+        return None
+    try:
+        milliseconds = float(told)
+    except (TypeError, ValueError):
+        milliseconds = -1
+    if isinstance(told, bool) or not 0 <= milliseconds < float("inf"):
+        raise BadInterceptor(f"{CLOSE_TIMEOUT} is {told!r}: give milliseconds, 0 or more.")
+    return milliseconds / 1000
+
+
+def _listed(told: Any) -> list[Any]:
+    if told is None:
+        return []
+    if isinstance(told, str):
+        return [name.strip() for name in told.split(",") if name.strip()]
+    if isinstance(told, (list, tuple)):
+        return list(told)
+    raise BadInterceptor(
+        f"{CLASSES} is {told!r}, of type {type(told).__name__}: give a list of classes or of their dotted names, "
+        "or the names in one text with commas between them."
+    )
+
+
+def _instance(told: Any) -> Any:
+    if isinstance(told, str):
+        told = _found(told)
+    elif told is None or isinstance(told, (bytes, int, float, list, tuple, dict)):
+        raise BadInterceptor(
+            f"{CLASSES} holds {told!r}, of type {type(told).__name__}: give a class, its dotted name, or an interceptor."
+        )
+    if not isinstance(told, type):
+        return told
+    try:
+        return told()
+    except Exception as error:
+        raise BadInterceptor(
+            f"interceptor {told.__module__}.{told.__qualname__} cannot be made: {_words(error)}. "
+            "It is made without arguments; what it needs to know comes by configure()."
+        ) from error
+
+
+def _found(name: str) -> type:
+    module, _, last = name.strip().rpartition(".")
+    if not module:
+        raise BadInterceptor(
+            f"interceptor {name!r} has no module: give its whole name, such as my_app.tracing.{name or 'Mine'}."
+        )
+    try:
+        found = getattr(import_module(module), last)
+    except ImportError as error:
+        raise BadInterceptor(f"interceptor {name!r} cannot be imported: {_words(error)}.") from error
+    except AttributeError:
+        raise BadInterceptor(f"interceptor {name!r} does not exist: module {module} has no {last}.") from None
+    except Exception as error:
+        raise BadInterceptor(f"interceptor {name!r} cannot be imported: {_words(error)}.") from error
+    if not isinstance(found, type):
+        raise BadInterceptor(f"interceptor {name!r} is no class but {_article(type(found).__name__)}: name a class.")
+    return found
+
+
+def _check(interceptor: object, hooks: tuple[str, ...], client: str) -> None:
+    name = name_of(interceptor)
+    if not any(own(interceptor, hook) for hook in hooks):
+        raise BadInterceptor(f"interceptor {name} has none of {', '.join(hooks)}: a {client} would never call it.")
+    for hook, arguments in HOOKS.items():
+        if found := own(interceptor, hook):
+            _check_hook(f"interceptor {name}: {hook}", found, arguments)
+
+
+def _check_hook(what: str, hook: Any, arguments: tuple[str, ...]) -> None:
+    wanted = f"it is called as {what.rpartition(' ')[2]}({', '.join(arguments)})"
+    if not callable(hook):
+        raise BadInterceptor(f"{what} is {_article(type(hook).__name__)} and not a method: {wanted}.")
+    if inspect.iscoroutinefunction(hook):
+        raise BadInterceptor(f"{what} is a coroutine and would never run: hooks are plain methods, of asyncio clients too.")
+    try:
+        inspect.signature(hook).bind(*arguments)
+    except TypeError as error:
+        raise BadInterceptor(f"{what} does not fit, {error}: {wanted}.") from None
+    except ValueError:  # a builtin that does not tell what it takes
+        pass
+
+
+def _configure(interceptor: Any, config: Mapping[str, Any]) -> None:
+    if configure := own(interceptor, "configure"):
+        try:
+            configure(MappingProxyType(dict(config)))
+        except SuiteError:
+            raise
+        except Exception as error:
+            raise BadInterceptor(f"interceptor {name_of(interceptor)} cannot be configured: {_words(error)}.") from error
+
+
+def _close_quietly(interceptor: object) -> None:
+    if close := own(interceptor, "close"):
+        with suppress(Exception):  # the reason why the client is not made is the one to be told
+            close()
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".rstrip(". ")
+
+
+def _article(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
