@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from interceptors.contract import Event, Happening
-from interceptors.loading import name_of, own
+from interceptors.loading import name_of, own, wants_record
 from interceptors.record import ProducerRecord, Report
 
 LOG = logging.getLogger("interceptors")
@@ -55,7 +55,9 @@ class Chain:
         self._interceptors = interceptors
         self.tallies: list[Tally] = []
         self.send = self._hooks("on_send")
-        self.acknowledge = self._hooks("on_acknowledgement")
+        # With whether it wants the record too, and whether any does: a record that nobody asks for is not made.
+        self.acknowledge = [(hook, tally, wants_record(hook)) for hook, tally in self._hooks("on_acknowledgement")]
+        self.wants_record = bool(self.send) or any(wants for _, _, wants in self.acknowledge)
         self.poll = self._hooks("on_poll")
         self.consume = self._hooks("on_consume")
         self.commit = self._hooks("on_commit")
@@ -104,28 +106,42 @@ class Chain:
             before = after
         return record
 
-    def on_acknowledgement(self, report: Report, error: Any, record: ProducerRecord) -> None:
+    def on_acknowledgement(self, report: Report, error: Any, record: ProducerRecord | None) -> None:
         before = clock()
-        for hook, tally in self.acknowledge:
+        for hook, tally, wants in self.acknowledge:
             try:
-                hook(report, error, record)
+                if wants:
+                    hook(report, error, record)
+                else:
+                    hook(report, error)
             except Exception as trouble:
                 tally.failed(trouble)
             after = clock()
             tally.calls += 1
             tally.ns += after - before
             before = after
+        if record is not None and record.ears:
+            self._ears_hear(report, error, record)
+
+    def _ears_hear(self, report: Report, error: Any, record: ProducerRecord) -> None:
+        before = clock()
         for whose, ear, more in record.ears:
             # An ear whose owner is none of ours was added for somebody else, by hand: called all the same.
-            heard = self._ears.get(id(whose)) or self._tally(whose, "on_acknowledgement")
+            tally = self._ears.get(id(whose)) or self._tally(whose, "on_acknowledgement")
             try:
                 ear(report, error, record, *more)
             except Exception as trouble:
-                heard.failed(trouble)
+                tally.failed(trouble)
             after = clock()
-            heard.calls += 1
-            heard.ns += after - before
+            tally.calls += 1
+            tally.ns += after - before
             before = after
+
+    def delivered(self, record: ProducerRecord | None, callback: Any, error: Any, message: Any) -> None:
+        """A delivery report: the chain hears it, then the application, whose exceptions are its own."""
+        self.on_acknowledgement(message, error, record)
+        if callback is not None:
+            callback(error, message)
 
     # ---- consumers ----------------------------------------------------------------------------------------------------
 

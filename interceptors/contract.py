@@ -51,7 +51,8 @@ class Interceptor:
     def on_acknowledgement(self, report: Report, error: Any, record: ProducerRecord) -> None:
         """Acknowledged (`error` is None) or failed (a KafkaError), also if it was never sent (then `report` is a Refused).
 
-        `record` is what the chain made of it. Called where librdkafka serves delivery reports: inside poll() or flush()."""
+        `record` is what the chain made of it. Called where librdkafka serves delivery reports: inside poll() or flush().
+        May be written as Java's, `on_acknowledgement(self, report, error)`, which is cheaper where nobody asks for more."""
 
     # ---- consumers ----------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,17 @@ def own(interceptor: object, hook: str) -> Any | None:
     return found
 
 
+def wants_record(hook: Any) -> bool:
+    """Whether an on_acknowledgement asks for the record too, or is written as Java's, with report and error."""
+    try:
+        inspect.signature(hook).bind("report", "error", "record")
+    except TypeError:
+        return False
+    except ValueError:  # a builtin that does not tell what it takes
+        pass
+    return True
+
+
 def close_timeout(config: Mapping[str, Any]) -> float | None:
     """Seconds that closing may wait for records in flight; None if nothing was said."""
     told = config.get(CLOSE_TIMEOUT)
@@ -136,6 +147,8 @@ def _check(interceptor: object, hooks: tuple[str, ...], client: str) -> None:
         raise BadInterceptor(f"interceptor {name} has none of {', '.join(hooks)}: a {client} would never call it.")
     for hook, arguments in HOOKS.items():
         if found := own(interceptor, hook):
+            if hook == "on_acknowledgement" and callable(found) and not wants_record(found):
+                arguments = arguments[:2]
             _check_hook(f"interceptor {name}: {hook}", found, arguments)
 
 

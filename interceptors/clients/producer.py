@@ -15,7 +15,7 @@ from interceptors.chain import Chain
 from interceptors.clients.serving import serves
 from interceptors.clients.wrapped import Wrapped
 from interceptors.contract import PRODUCER_HOOKS, Happening
-from interceptors.record import Header, ProducerRecord, Refused
+from interceptors.record import Header, ProducerRecord, Refused, make
 
 LOG = logging.getLogger("interceptors")
 EXIT_PATIENCE = (
@@ -75,7 +75,7 @@ class _Producing(Wrapped):
             raise
         # Callbacks of single records hide the configured one, so it is called from ours.
         self._on_delivery = theirs.get("on_delivery")
-        self._produce = client.produce
+        self._produce, self._delivered = client.produce, self._chain.delivered
         self._adopt(client, untouched(self._chain, {"produce", "produce_batch"}))
 
     # ---- records ------------------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class _Producing(Wrapped):
         """What the chain makes of a record, and what is to be called with its report."""
         record = self._chain.on_send(record)
         if record.ears or self._chain.acknowledge:
-            return record, partial(_acknowledged, self._chain, record, callback)
+            return record, partial(self._delivered, record, callback)
         return record, callback
 
     def _refused(self, record: ProducerRecord, error: BaseException) -> None:
@@ -160,17 +160,15 @@ class _Producing(Wrapped):
         return self._client.__exit__(*exc)
 
 
-def _acknowledged(chain: Chain, record: ProducerRecord, callback: Any, error: Any, message: Any) -> None:
-    chain.on_acknowledgement(message, error, record)
-    if callback is not None:
-        callback(error, message)
-
-
 @serves(confluent_kafka.Producer)
 class Producer(_Producing):
     """confluent_kafka.Producer with interceptors: the same arguments, and `interceptor.classes` in its configuration."""
 
     _original = confluent_kafka.Producer
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._heard = partial(self._delivered, None, self._on_delivery)
 
     def produce(
         self,
@@ -183,18 +181,33 @@ class Producer(_Producing):
         timestamp: int = 0,
         headers: Any = None,
     ) -> Any:
+        chain, heard = self._chain, callback or on_delivery
+        if not chain.wants_record:
+            return self._send_unseen(heard, topic, value, key, partition, timestamp, headers)
         known = () if headers is None else pairs(headers)
         if known is None:  # of a kind that the client refuses: its own words are the best
-            return self._produce(topic, value, key, partition, callback, on_delivery, timestamp, headers)
-        record = self._chain.on_send(ProducerRecord(topic, value, key, known, partition, timestamp))
-        heard = callback or on_delivery
-        if record.ears or self._chain.acknowledge:
-            heard = partial(_acknowledged, self._chain, record, heard or self._on_delivery)
+            return self._produce(topic, value, key, partition, heard, None, timestamp, headers)
+        record = make(ProducerRecord, (topic, value, key, known, partition, timestamp, ()))
+        if chain.send:
+            record = chain.on_send(record)
+        if record.ears or chain.acknowledge:
+            heard = partial(self._delivered, record, heard or self._on_delivery)
         topic, value, key, known, partition, timestamp, _ = record
         try:
             return self._produce(topic, value, key, partition, heard, None, timestamp, list(known) if known else None)
         except BaseException as error:
             self._refused(record, error)
+            raise
+
+    def _send_unseen(
+        self, heard: Any, topic: str, value: Any, key: Any, partition: int, timestamp: int, headers: Any
+    ) -> Any:
+        """Where nobody but acknowledgements, as Java has them, is of interest, no record has to be made."""
+        heard = self._heard if heard is None else partial(self._delivered, None, heard)
+        try:
+            return self._produce(topic, value, key, partition, heard, None, timestamp, headers)
+        except BaseException as error:
+            self._refused(ProducerRecord(topic, value, key, pairs(headers) or (), partition, timestamp), error)
             raise
 
     def produce_batch(
