@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from interceptors.chain import Chain, Tally
-
-NAMES = ("interceptor", "hook", "client")
+from kernel.metric_tables.clients import INTERCEPTORS
 
 
 class Chains:
@@ -62,13 +61,7 @@ class InterceptorMetrics:
     def collect(self) -> Iterator[Any]:
         from prometheus_client.core import CounterMetricFamily
 
-        calls = CounterMetricFamily(
-            "kafka_interceptor_calls", "How often a hook of an interceptor was called.", labels=NAMES
-        )
-        errors = CounterMetricFamily(
-            "kafka_interceptor_errors", "How often a hook of an interceptor failed and was passed over.", labels=NAMES
-        )
-        seconds = CounterMetricFamily("kafka_interceptor_seconds", "Time spent in a hook of an interceptor.", labels=NAMES)
+        calls, errors, seconds = (CounterMetricFamily(row.name, row.help, labels=row.label_names) for row in INTERCEPTORS)
         for key, (called, failed, ns) in sorted(self._chains.totals().items()):
             calls.add_metric(key, called)
             errors.add_metric(key, failed)

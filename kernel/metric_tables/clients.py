@@ -1,4 +1,4 @@
-"""Producers and consumers in Python: what librdkafka's statistics and the delivery reports tell."""
+"""Producers and consumers in Python: what librdkafka's statistics, delivery reports and interceptors tell."""
 
 from typing import Any
 
@@ -14,6 +14,17 @@ def _all(name: str, kind: Kind, help: str, *labels: str, **more: Any) -> Metric:
     """Of all clients of a process: a delivery report does not say whose it is."""
     return own(f"kafka_client_{name}", kind, help, *labels, scope=Scope.CLIENT, **more)
 
+
+def _interceptor(name: str, help: str, **more: Any) -> Metric:  # noqa: A002
+    labels = ("interceptor", "hook", "client")
+    return own(f"kafka_interceptor_{name}", Kind.COUNTER, help, *labels, scope=Scope.CLIENT, **more)
+
+
+INTERCEPTORS = (
+    _interceptor("calls_total", "How often a hook of an interceptor was called."),
+    _interceptor("errors_total", "How often a hook of an interceptor failed and was passed over."),
+    _interceptor("seconds_total", "Time spent in a hook of an interceptor.", unit="seconds"),
+)
 
 ROWS = (
     _client("up_to_date", Kind.GAUGE, "1 while statistics come in, 0 when the application has stopped polling."),
@@ -105,4 +116,5 @@ ROWS = (
         Kind.COUNTER,
         "Statistics or delivery reports that could not be counted; 0, or a bug of ours.",
     ),
+    *INTERCEPTORS,
 )
