@@ -1,7 +1,8 @@
 """Consumer lag in a terminal: how groups are doing now, and whether recorded cases are judged as Burrow judged them."""
 
 import json
-import time
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -66,16 +67,30 @@ def watch(
 
     with _source(url, ca_file, bootstrap, config, every) as ask:
         shown = _table(ask(), everything, limit)  # before the screen is taken: an error is to be seen
-        try:
-            with Live(shown, console=out, auto_refresh=False, screen=out.is_terminal) as screen:
-                while True:
-                    time.sleep(every)
-                    try:
-                        screen.update(_table(ask(), everything, limit), refresh=True)
-                    except SuiteError as trouble:
-                        screen.update(trouble.message, refresh=True)  # it may come back
-        except KeyboardInterrupt:
-            pass
+        with _until_interrupted() as over, Live(shown, console=out, auto_refresh=False, screen=out.is_terminal) as screen:
+            while not over.wait(every):
+                try:
+                    screen.update(_table(ask(), everything, limit), refresh=True)
+                except SuiteError as trouble:
+                    screen.update(trouble.message, refresh=True)  # it may come back
+
+
+@contextmanager
+def _until_interrupted() -> Iterator[threading.Event]:
+    """Set by Ctrl-C. Not by an exception: one that is raised where Python swallows it, as in a destructor, is lost, and the
+    table would stay. A second Ctrl-C is one, for a look that hangs."""
+    over = threading.Event()
+
+    def interrupted(number: int, frame: object) -> None:
+        if over.is_set():
+            raise KeyboardInterrupt
+        over.set()
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield over
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @lag.command()
