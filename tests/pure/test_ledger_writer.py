@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from chaos.evidence import ledger_writer
 from chaos.evidence.events import EventLog
-from chaos.evidence.ledger_writer import MOST_ROWS, LedgerWriter
+from interceptors.ledger import ledger_writer
+from interceptors.ledger.ledger_writer import MOST_ROWS, LedgerWriter
 from kernel.ledger import COLUMNS
 
 TOP = Path(__file__).parent.parent.parent
@@ -183,7 +183,7 @@ BUSY = """
 import sys
 from pathlib import Path
 import numpy as np
-from chaos.evidence.ledger_writer import LedgerWriter
+from interceptors.ledger.ledger_writer import LedgerWriter
 
 MANY = 200_000
 writer = LedgerWriter(Path(sys.argv[1]), "run", "p")

@@ -16,11 +16,11 @@ import pytest
 
 from chaos.evidence import seal as sealing
 from chaos.evidence.account import Account
-from chaos.evidence.announcement import AHEAD, Announcement, announcement
 from chaos.evidence.folder import RunFolder
-from chaos.evidence.ledger_writer import PLAIN, LedgerWriter
 from chaos.evidence.seal import FIRST_GUESS, close_abandoned, finish_swap, seal
 from chaos.judge import judge
+from interceptors.ledger.announcement import AHEAD, Announcement, announcement
+from interceptors.ledger.ledger_writer import PLAIN, LedgerWriter
 from kernel.errors import UsageError
 
 
@@ -284,11 +284,27 @@ def test_a_process_that_took_the_pid_of_another_is_not_taken_for_it(run: Path):
     assert sends(run) == CLOSED
 
 
-@pytest.mark.parametrize("manifest", [{}, {"process": {"pid": 1, "began": 1}, "finished": "2025-11-16"}])
+@pytest.mark.parametrize(
+    "manifest",
+    [{}, {"process": {"pid": 1, "began": 1}, "finished": "2025-11-16"}, {"scenario": "application", "finished": "x"}],
+)
 def test_a_run_that_ended_well_or_was_never_ours_is_not_touched(run: Path, manifest: dict[str, Any]):
     close_abandoned(run, manifest)
 
     assert (run / "ledger" / "p.00001.parquet").exists()
+
+
+def test_the_ledger_of_an_application_is_closed_once_its_clients_have_ended(run: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sealing, "GRACE", 0.1)
+    alive = LedgerWriter(run / "ledger", "r", "alive")
+    with pytest.raises(UsageError, match=r"clients of the run in .* are still at work.*: close them, or end them\."):
+        close_abandoned(run, {"scenario": "application"})
+    assert (run / "ledger" / "p.00001.parquet").exists()
+
+    alive.close()
+    close_abandoned(run, {"scenario": "application"})
+
+    assert sends(run) == CLOSED
 
 
 # ---- what a scenario asks of it -----------------------------------------------------------------------------------

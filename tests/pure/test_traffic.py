@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.evidence.folder import RunFolder
-from chaos.traffic.deliveries import Deliveries, Sent
 from chaos.traffic.flat_out import BATCH, FlatOut
-from chaos.traffic.outcomes import CERTAIN, UNKNOWN, outcome_of_commit, outcome_of_request, outcome_of_send
 from chaos.traffic.pacing import Pace
 from chaos.traffic.plans import ConsumerPlan, DrainPlan, Plan, ProducerPlan, from_json, to_json
 from chaos.traffic.traffic import Traffic
+from interceptors.ledger.deliveries import Deliveries, Sent
+from interceptors.ledger.outcomes import CERTAIN, UNKNOWN, outcome_of_commit, outcome_of_request, outcome_of_send
 from kernel.errors import SuiteError, UsageError
 from kernel.ledger import Outcome
 
@@ -232,7 +232,7 @@ class Error:
 
 def handed_over(values: Iterable[int], *, scheduled: int | None = None) -> Deliveries:
     deliveries = Deliveries()
-    deliveries.open |= {value: Sent(op=value, invoked_ns=10 * value, scheduled_ns=scheduled, txn=None) for value in values}
+    deliveries.open |= {value: Sent(value, 10 * value, scheduled, None, value) for value in values}
     return deliveries
 
 
@@ -240,7 +240,7 @@ def test_errors_among_acknowledgements_stay_with_their_records():
     deliveries = handed_over(range(6))
     for value, error in enumerate([None, None, "_MSG_TIMED_OUT", None, "MSG_SIZE_TOO_LARGE", None]):
         place, where = (value, 1) if error is None else (-1001, -1 if value == 4 else 1)
-        deliveries.delivered(error and Error(error), Message(value, place, where))
+        deliveries.delivered(deliveries.open[value], error and Error(error), Message(value, place, where))
 
     count, columns = deliveries.columns()
 
@@ -259,7 +259,7 @@ def test_errors_among_acknowledgements_stay_with_their_records():
 def test_where_all_is_well_one_word_serves_for_all():
     deliveries = handed_over(range(2))
     for value in range(2):
-        deliveries.delivered(None, Message(value, place=7 + value))
+        deliveries.delivered(deliveries.open[value], None, Message(value, place=7 + value))
 
     _, columns = deliveries.columns()
 
@@ -269,14 +269,14 @@ def test_where_all_is_well_one_word_serves_for_all():
 
 def test_a_record_that_nobody_waited_for_has_no_offset():
     deliveries = handed_over([1])
-    deliveries.delivered(None, Message(1, place=None))  # acks=0
+    deliveries.delivered(deliveries.open[1], None, Message(1, place=None))  # acks=0
 
     assert deliveries.columns()[1]["offset"] == [None]
 
 
 def test_what_is_not_reported_stays_open_and_what_was_told_is_not_told_again():
     deliveries = handed_over(range(3))
-    deliveries.delivered(None, Message(1))
+    deliveries.delivered(deliveries.open[1], None, Message(1))
 
     assert deliveries.columns()[0] == 1
     assert deliveries.columns() == (0, {})
@@ -285,9 +285,9 @@ def test_what_is_not_reported_stays_open_and_what_was_told_is_not_told_again():
 
 def test_a_burst_among_paced_records_does_not_take_their_schedule():
     deliveries = handed_over([1])
-    deliveries.open[2] = Sent(op=2, invoked_ns=20, scheduled_ns=15, txn=None)
+    deliveries.open[2] = Sent(op=2, invoked_ns=20, scheduled_ns=15, txn=None, value=2)
     for value in (1, 2):
-        deliveries.delivered(None, Message(value))
+        deliveries.delivered(deliveries.open[value], None, Message(value))
 
     assert deliveries.columns()[1]["scheduled_ns"] == (None, 15)
 
