@@ -20,8 +20,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from chaos.evidence.ledger_writer import SCHEMA
 from chaos.judge import judge
+from interceptors.ledger.ledger_writer import SCHEMA
 
 MILLION = 1_000_000
 PRODUCERS, TRANSACTIONAL = 7, 2

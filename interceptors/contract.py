@@ -23,6 +23,7 @@ class Happening(StrEnum):
     ASSIGN = "assign"
     REVOKE = "revoke"
     LOST = "lost"
+    SEEK = "seek"  # to another position; the partitions carry it
 
 
 class Event(NamedTuple):

@@ -6,6 +6,9 @@ takes. With `--trial-runs DIR` the broker logs of a failing test are kept there.
 
 `trial("leader-election", acks="1")` runs a scenario and returns its result; `with traffic(acks="all") as flow:` keeps
 known traffic flowing through `kafka_cluster` while the test does what it likes to it, and judges what became of it.
+
+`application_run` is for an application of one's own: with `application_run.config` in the configuration of its clients it
+keeps a ledger, and `application_run.judge(cluster.address)` reads back what it wrote and judges it.
 """
 
 import json
@@ -21,9 +24,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:  # imported when first used, so that a test run without Kafka does not pay for it
+    from chaos.faults.fault import Fault
     from chaos.schedule import Schedule
     from chaos.trial import Trial
     from compose.cluster import Cluster
+    from kernel.cluster import ClusterAddress
 
 MARKERS = {
     "kafka(**spec)": "the cluster this test wants: any argument of kafka_trial.ClusterSpec",
@@ -180,6 +185,40 @@ def traffic(
         request.node.add_report_section("call", "kafka-trial", repr(result))
 
     return flowing
+
+
+@dataclass(frozen=True)
+class ApplicationRun:
+    folder: Path
+
+    @property
+    def config(self) -> dict[str, str]:
+        """What the clients of the application, those of `interceptors`, need on top of their own configuration."""
+        return {"interceptor.classes": "interceptors.ledger.Ledger", "interceptor.ledger.folder": str(self.folder.resolve())}
+
+    def inject(self, fault: "Fault", cluster: "Cluster") -> AbstractContextManager[None]:
+        """`with application_run.inject(KillBroker(2), cluster):` puts the fault on record; it must be seen to bite."""
+        from chaos.application import injected
+
+        return injected(self.folder, fault, cluster)
+
+    def judge(self, address: "ClusterAddress", *, topics: Sequence[str] = (), timeout: float = 120) -> TrialResult:
+        """Once the application has closed its clients, or was killed."""
+        from chaos.application import drain
+        from chaos.evidence.folder import RunFolder
+        from chaos.judge import judge
+
+        drain(self.folder, address.librdkafka(), topics=topics, timeout=timeout)
+        folder = RunFolder(self.folder)
+        verdict = judge(folder)
+        folder.write_verdict(verdict)
+        return TrialResult(verdict, folder.manifest(), self.folder)
+
+
+@pytest.fixture
+def application_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ApplicationRun:
+    """A run folder of this test's own, for the ledger of an application."""
+    return ApplicationRun(_runs(request, tmp_path_factory) / re.sub(r"[^\w.-]+", "-", request.node.name))
 
 
 def _runs(request: pytest.FixtureRequest, factory: pytest.TempPathFactory) -> Path:

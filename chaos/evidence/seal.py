@@ -5,7 +5,6 @@ becomes a send of outcome *info*: it may be in the log. Without that, such a rec
 """
 
 import fcntl
-import json
 import re
 import shutil
 from collections import defaultdict
@@ -13,12 +12,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from chaos.evidence.announcement import announcement
-from kernel.errors import UsageError
+from interceptors.ledger.announcement import announced, announcement
+from interceptors.ledger.joining import SCENARIO
+from kernel.errors import NotReady, UsageError
 from kernel.waiting import wait_until
 
 PART = re.compile(r"(?P<client>.+)\.(?P<part>\d{5})\.parquet")
 ROWS = 500_000  # of a row group, and in memory
+GRACE = 5.0  # seconds for an application's clients that are about to end
 FIRST_GUESS = 1 << 62  # operations nobody can place come after all others of their client
 
 
@@ -43,6 +44,8 @@ def seal(run: Path) -> None:
 def close_abandoned(run: Path, manifest: dict[str, Any]) -> None:
     """Close the ledger of a run whose process is gone. One that is still under way is left alone, and named."""
     process = manifest.get("process")
+    if "finished" not in manifest and manifest.get("scenario") == SCENARIO:
+        close_application(run)
     if "finished" in manifest or not isinstance(process, dict):
         return
     if _alive(process):
@@ -51,9 +54,21 @@ def close_abandoned(run: Path, manifest: dict[str, Any]) -> None:
     seal(run)
 
 
-def _wait_for_clients(ledger: Path) -> None:
+def close_application(run: Path) -> None:
+    """The clients of an application, which end when it says so, or with it."""
+    try:
+        _wait_for_clients(run / "ledger", timeout=GRACE)
+    except NotReady:
+        raise UsageError(
+            f"clients of the run in {run} are still at work, and what they go on to do would be missing: "
+            "close them, or end them."
+        ) from None
+    seal(run)
+
+
+def _wait_for_clients(ledger: Path, timeout: float = 60) -> None:
     """Clients outlive a trial that was killed for some seconds, in which they write down the rest of what they know."""
-    from chaos.evidence.ledger_writer import WRITING
+    from interceptors.ledger.ledger_writer import WRITING
 
     def ended() -> bool:
         if not (ledger / WRITING).exists():
@@ -65,7 +80,7 @@ def _wait_for_clients(ledger: Path) -> None:
                 return False
         return True
 
-    wait_until(ended, bool, what=f"the clients of the run in {ledger.parent} ended", timeout=60)
+    wait_until(ended, bool, what=f"the clients of the run in {ledger.parent} ended", timeout=timeout)
 
 
 def _alive(process: dict[str, Any]) -> bool:
@@ -99,21 +114,23 @@ def _parts(ledger: Path) -> dict[str, list[Path]]:
     return parts
 
 
-def _join(parts: list[Path], announced: Path, new: Path, client: str) -> None:
+def _join(parts: list[Path], promise: Path, new: Path, client: str) -> None:
     import numpy as np
     import pyarrow.parquet as pq
 
-    from chaos.evidence.ledger_writer import PLAIN
+    from interceptors.ledger.ledger_writer import PLAIN
 
-    promise = json.loads(announced.read_text()) if announced.exists() else None
-    open_ends = np.ones(promise["next"] - promise["first"] if promise else 0, bool)
+    facts, values = announced(promise) if promise.exists() else ({}, range(0))
+    in_order = np.arange(values.start, values.stop) if isinstance(values, range) else np.unique(values)
+    promised = in_order.astype(np.int64, copy=False)
+    open_ends = np.ones(promised.size, bool)
     with pq.ParquetWriter(new / f"{client}.parquet", PLAIN, compression="zstd") as writer:
         for table in _groups(parts):
             writer.write_table(table.cast(PLAIN))
-            if promise:
-                open_ends[table["value"].drop_null().to_numpy() - promise["first"]] = False
-        if promise:
-            writer.write_table(_unknown(promise, np.flatnonzero(open_ends).tolist()))
+            if promised.size:
+                open_ends[np.searchsorted(promised, table["value"].drop_null().to_numpy())] = False
+        if promised.size:
+            writer.write_table(_unknown(facts, promised[open_ends].tolist()))
 
 
 def _groups(parts: list[Path]) -> Iterator[Any]:
@@ -134,8 +151,8 @@ def _groups(parts: list[Path]) -> Iterator[Any]:
 def _unknown(promise: dict[str, Any], missing: list[int]) -> Any:
     import pyarrow as pa
 
-    from chaos.evidence.ledger_writer import PLAIN
+    from interceptors.ledger.ledger_writer import PLAIN
 
     facts = {"run_id": promise["run_id"], "client": promise["client"], "ix": 0, "kind": "send", "outcome": "info"}
     facts |= {"error": "_CLIENT_KILLED", "topic": promise["topic"], "final": False}
-    return pa.Table.from_pylist([facts | {"op": FIRST_GUESS + i, "value": promise["first"] + i} for i in missing], PLAIN)
+    return pa.Table.from_pylist([facts | {"op": FIRST_GUESS + i, "value": value} for i, value in enumerate(missing)], PLAIN)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chaos.evidence.account import Account
-from chaos.traffic.plans import SMALLEST
 from chaos.trial import Trial
+from interceptors.ledger.valuing import SMALLEST
 from kernel.errors import UsageError
 
 

@@ -8,19 +8,22 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from chaos.evidence.ledger_writer import LedgerWriter
-from chaos.traffic.consuming import read_columns
 from chaos.traffic.plans import DrainPlan
+from interceptors.ledger.ledger_writer import LedgerWriter
+from interceptors.ledger.reading import read_columns
+from interceptors.ledger.valuing import PayloadValues, Values, digits
 from kernel.ledger import Kind, Outcome
 
 BATCH = 10_000
 
 
 class Draining:
-    def __init__(self, plan: DrainPlan, config: dict[str, Any], ledger: LedgerWriter) -> None:
+    """`values`: how the records of the run carry theirs. Those that have none are somebody else's."""
+
+    def __init__(self, plan: DrainPlan, config: dict[str, Any], ledger: LedgerWriter, values: Values | None = None) -> None:
         from confluent_kafka import Consumer, TopicPartition
 
-        self.plan, self._ledger = plan, ledger
+        self.plan, self._ledger, self._values = plan, ledger, values or PayloadValues(digits)
         settings = {"group.id": "kafka-trial-drain", "enable.auto.commit": False, "isolation.level": "read_committed"}
         settings |= {"auto.offset.reset": "earliest", "enable.partition.eof": True, "fetch.wait.max.ms": 50, "log_level": 0}
         self._consumer = Consumer(config | settings | dict(plan.config))
@@ -58,9 +61,10 @@ class Draining:
                 self._at[message.topic(), message.partition()] = message.offset()
         if records:
             self._op += 1
-            self._read += len(records)
             facts = {"op": self._op, "invoked_ns": invoked, "completed_ns": time.monotonic_ns()}
-            self._ledger.rows(len(records), read_columns(records) | facts)
+            columns = read_columns(records, self._values.find)
+            self._read += len(columns["value"])
+            self._ledger.rows(len(columns["value"]), columns | facts)
 
     def _log_ends(self) -> dict[tuple[str, int], int]:
         """The high watermark, transactions that are still open included: an end below it would not be the end.

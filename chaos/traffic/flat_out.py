@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chaos.traffic.outcomes import outcome_of_send
-from chaos.traffic.plans import SMALLEST
+from interceptors.ledger.outcomes import outcome_of_send
+from interceptors.ledger.valuing import SMALLEST, digits
 from kernel.ledger import Kind, Outcome
 
 BATCH = 500
@@ -95,7 +95,7 @@ class FlatOut:
         """What was refused since the last time, a row each: rare enough."""
         failed, self._failed = self._failed, []
         for name, message, completed in failed:
-            value = int(message.value()[:SMALLEST])
+            value = digits(message.value())
             self._window.close(np.array([value]))
             yield self._row(value) | {"completed_ns": completed, "outcome": outcome_of_send(name), "error": name}
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
+from interceptors.ledger.valuing import SMALLEST
 from kernel.errors import UsageError
 
-SMALLEST = 16  # bytes of a record: its value as text
 ACKS = ("0", "1", "all")
 PROTOCOLS = ("classic", "consumer")  # Kafka's words for the old group protocol and that of KIP-848
 COMMITS = ("sync", "auto", "none")

@@ -1,7 +1,6 @@
-"""A producer that writes down every record it sends and what became of it.
+"""A producer at a pace, with transactions if they are wanted; its ledger hears what it sends and what became of it.
 
-Records carry their value as text, so that a delivery report is matched by the record itself. A row is written when the
-outcome is known; what is still open at the end is *info*.
+Records carry their value as text. At full speed nothing can be kept for each record, so `FlatOut` writes its own rows.
 """
 
 import random
@@ -10,14 +9,13 @@ from collections.abc import Callable
 from itertools import cycle
 from typing import Any
 
-from chaos.evidence.announcement import Announcement
-from chaos.evidence.ledger_writer import LedgerWriter
-from chaos.traffic.deliveries import Deliveries, Sent
 from chaos.traffic.flat_out import BATCH, FlatOut
-from chaos.traffic.outcomes import outcome_of_commit, outcome_of_request
 from chaos.traffic.pacing import Pace
 from chaos.traffic.plans import ProducerPlan
-from kernel.ledger import Kind, Outcome
+from interceptors.ledger import Ledger
+from interceptors.ledger.announcement import Announcement
+from interceptors.ledger.ledger_writer import LedgerWriter
+from interceptors.ledger.valuing import PayloadValues, digits
 
 ACCOUNT_EVERY = 0.1  # seconds
 PATIENCE = 60.0  # seconds for a call of the transactional API, and for answers beyond what the client itself waits
@@ -27,9 +25,8 @@ class Producing:
     def __init__(
         self, plan: ProducerPlan, config: dict[str, Any], ledger: LedgerWriter, promise: Announcement, first: int
     ) -> None:
-        from confluent_kafka import Producer
-
-        self.plan, self._ledger, self._promise = plan, ledger, promise
+        self.plan, self._writer, self._promise = plan, ledger, promise
+        self._ledger = Ledger(ledger, PayloadValues(digits), promise)
         self._settings = {
             "acks": plan.acks,
             "enable.idempotence": plan.idempotence or plan.transaction is not None,
@@ -41,20 +38,29 @@ class Producing:
             **({"transactional.id": f"{promise.run_id}-{promise.client}"} if plan.transaction else {}),
             **plan.config,
         }
-        self._producer = Producer(config | self._settings)
+        self._producer = self._made(config | self._settings)
         if plan.transaction:
             self._producer.init_transactions(PATIENCE)
         targets = [(topic, p) for topic, partitions in plan.topics.items() for p in range(partitions)]
         self._targets = cycle(targets)
         self._sizes = random.Random(plan.seed)
-        self._deliveries = Deliveries()
-        self._next, self._op, self._sent = first, 0, 0
+        self._next, self._sent = first, 0
         self._flat_out = FlatOut(self._producer, self._poll, targets, first, plan.size) if plan.flat_out else None
-        self._txn: str | None = None
+        self._in_transaction = False
         self._fatal: str | None = None  # the error after which this producer is of no more use
         self._txns = 0
         self._account_at = 0.0
         self._bursts: list[list[int]] = []  # first value, and the one after the last
+
+    def _made(self, config: dict[str, Any]) -> Any:
+        if self.plan.flat_out:
+            from confluent_kafka import Producer as Bare
+
+            return Bare(config)
+        from interceptors import Producer
+
+        # At the end of the process nothing is waited for: by then everything has been, here.
+        return Producer(config | {"interceptor.classes": [self._ledger], "interceptor.close.timeout.ms": 0})
 
     def run(self, command: Callable[[], str | None], report: Callable[[dict[str, Any]], None]) -> None:
         pace = Pace(self.plan.rate, time.monotonic_ns()) if self.plan.rate else None
@@ -79,12 +85,12 @@ class Producing:
         self._close(report)
 
     def status(self) -> dict[str, Any]:
-        done, fast = self._deliveries, self._flat_out
+        done, fast = self._ledger.deliveries, self._flat_out
         counts = fast.acked_by_partition() if fast else done.acked
         acked: dict[str, dict[str, int]] = {topic: {} for topic in self.plan.topics}
         for (topic, partition), count in counts.items():
             acked[topic][str(partition)] = count
-        sent, open_ = (fast.sent, fast.open) if fast else (self._sent, len(done.open))
+        sent, open_ = (fast.sent, fast.open) if fast else (self._sent, self._ledger.open)
         outcomes = {**done.outcomes, "ok": sum(counts.values())}
         known = {"acked": acked, "errors": dict(done.errors), "bursts": self._bursts, "fatal": self._fatal}
         return {"sent": sent, "open": open_, **outcomes, **known}
@@ -113,7 +119,7 @@ class Producing:
         except (KafkaException, SystemError) as trouble:
             if self._fatal is None:
                 self._fatal = str(_kafka_error(trouble).name())
-                self._deliveries.errors[self._fatal] += 1
+                self._ledger.deliveries.errors[self._fatal] += 1
             return False
         return True
 
@@ -136,62 +142,50 @@ class Producing:
             return
         self._account_at = now + ACCOUNT_EVERY
         self._write_down()
-        if self._ledger.due:
-            self._ledger.flush()
         report(self.status())
 
     def _write_down(self) -> None:
         """Everything whose outcome became known since the last time."""
-        self._ledger.rows(*self._deliveries.columns())
         if fast := self._flat_out:
-            self._ledger.rows(*fast.columns())
+            self._writer.rows(*fast.columns())
             for row in fast.failures():
-                self._deliveries.outcomes[row["outcome"]] += 1
-                self._deliveries.errors[row["error"]] += 1
-                self._ledger.row(**row)
+                self._ledger.deliveries.outcomes[row["outcome"]] += 1
+                self._ledger.deliveries.errors[row["error"]] += 1
+                self._writer.row(**row)
+        self._ledger.book.write_down()
 
     def _close(self, report: Callable[[dict[str, Any]], None]) -> None:
         self._end_transaction()
         patience = float(str(self._settings.get("message.timeout.ms", 300_000))) / 1000 + PATIENCE
         self._serve(self._producer.flush, patience)
         self._write_down()
-        for value, sent in self._deliveries.open.items():
-            self._row(Kind.SEND, sent, Outcome.INFO, "_DESTROY", value=value, completed_ns=None)
         for row in self._flat_out.unknown() if self._flat_out else ():
-            self._ledger.row(**row)
+            self._writer.row(**row)
         self._ledger.close()
-        self._promise.kept()
         report(self.status())
 
     # ---- sending ----------------------------------------------------------------------------------------------
 
     def _send(self, scheduled: int | None) -> None:
-        if self.plan.transaction and self._txn is None:
+        if self.plan.transaction and not self._in_transaction:
             self._begin_transaction()
         topic, partition = next(self._targets)
         value = self._next
-        self._promise.up_to(value + 1)
-        self._next, self._op, self._sent = self._next + 1, self._op + 1, self._sent + 1
-        self._deliveries.open[value] = Sent(self._op, time.monotonic_ns(), scheduled, self._txn)
+        self._next, self._sent = self._next + 1, self._sent + 1
+        self._ledger.scheduled_ns = scheduled
         how: dict[str, Any] = {"key": f"key-{value % self.plan.keys}"} if self.plan.keys else {"partition": partition}
-        self._hand_over(value, topic, how)
+        self._hand_over(self._payload(value), topic, how)
         if self.plan.transaction and self._sent % self.plan.transaction == 0:
             self._end_transaction()
 
-    def _hand_over(self, value: int, topic: str, how: dict[str, Any]) -> None:
-        payload = self._payload(value)
+    def _hand_over(self, payload: bytes, topic: str, how: dict[str, Any]) -> None:
         while True:
             try:
-                self._producer.produce(topic, payload, on_delivery=self._deliveries.delivered, **how)
+                self._producer.produce(topic, payload, **how)
                 return
             except BufferError:  # its queue is full: the cluster is behind, and our lateness shows by how much
                 self._poll(0.05)
-            except Exception as error:  # refused on the spot: whatever the error, nothing was sent and no report will come
-                name = _name_of(error)
-                self._deliveries.outcomes[Outcome.FAIL] += 1
-                self._deliveries.errors[name] += 1
-                sent = self._deliveries.open.pop(value)
-                self._row(Kind.SEND, sent, Outcome.FAIL, name, value=value, topic=topic, partition=how.get("partition"))
+            except Exception:  # refused on the spot: the ledger has it
                 return
 
     def _payload(self, value: int) -> bytes:
@@ -202,50 +196,33 @@ class Producing:
 
     def _begin_transaction(self) -> None:
         self._txns += 1
-        self._txn = f"{self._promise.client}-{self._txns}"
-        self._request(Kind.BEGIN, self._producer.begin_transaction)
+        self._in_transaction = True
+        self._request(self._producer.begin_transaction)
 
     def _end_transaction(self) -> None:
-        if self._txn is None:
+        if not self._in_transaction:
             return
         on_purpose = self.plan.abort_every is not None and self._txns % self.plan.abort_every == 0
         if on_purpose:
             # An abort takes back what is still in the client's queue, and one whose records all were ends in a fatal
             # INVALID_TXN_STATE (librdkafka 2.16 on Kafka 4.3). And an abort that reaches no log would test nothing.
             self._serve(self._producer.flush, PATIENCE)
-        if on_purpose or self._request(Kind.COMMIT, self._producer.commit_transaction, PATIENCE) is not Outcome.OK:
-            self._request(Kind.ABORT, self._producer.abort_transaction, PATIENCE)
-        self._txn = None
+        if on_purpose or not self._request(self._producer.commit_transaction, PATIENCE):
+            self._request(self._producer.abort_transaction, PATIENCE)
+        self._in_transaction = False
 
-    def _request(self, kind: Kind, call: Callable[..., None], *patience: float) -> Outcome:
-        """One call of the transactional API, as a row. What may be repeated is: librdkafka leaves that to the caller."""
+    def _request(self, call: Callable[..., None], *patience: float) -> bool:
+        """One call of the transactional API. What may be repeated is: librdkafka leaves that to the caller."""
         from confluent_kafka import KafkaException
 
-        self._op += 1
-        begun = Sent(self._op, time.monotonic_ns(), None, self._txn)
-        error, must_abort = None, False
         for _ in range(5):
             try:
                 call(*patience)
-                error = None
-                break
+                return True
             except (KafkaException, SystemError) as trouble:
-                told = _kafka_error(trouble)
-                error, must_abort = str(told.name()), told.txn_requires_abort()
-                if not told.retriable():
+                if not _kafka_error(trouble).retriable():
                     break
-        outcome = outcome_of_commit(error, must_abort=must_abort) if kind is Kind.COMMIT else outcome_of_request(error)
-        self._row(kind, begun, outcome, error)
-        return outcome
-
-    def _row(self, kind: Kind, sent: Sent, outcome: Outcome, error: str | None, **more: Any) -> None:
-        known = {"ix": 0, "kind": kind, "outcome": outcome, "error": error, "completed_ns": time.monotonic_ns()}
-        self._ledger.row(**(sent._asdict() | known | more))
-
-
-def _name_of(error: Exception) -> str:
-    first: Any = error.args[0] if error.args else ""
-    return str(first.name()) if hasattr(first, "name") else "_INVALID_ARG"
+        return False
 
 
 def _kafka_error(trouble: Exception) -> Any:

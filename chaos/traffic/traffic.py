@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chaos.evidence.folder import RunFolder
-from chaos.evidence.ledger_writer import LedgerWriter
 from chaos.evidence.seal import seal
 from chaos.traffic.client import Client
 from chaos.traffic.plans import ConsumerPlan, DrainPlan, Plan, ProducerPlan
+from interceptors.ledger.ledger_writer import LedgerWriter
 from kernel.errors import SuiteError, UsageError
 from kernel.ledger import Kind, Outcome
 from kernel.waiting import wait_until

@@ -16,12 +16,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from chaos.evidence.announcement import Announcement
-from chaos.evidence.ledger_writer import LedgerWriter
 from chaos.traffic.consuming import Consuming
 from chaos.traffic.draining import Draining
 from chaos.traffic.plans import ConsumerPlan, DrainPlan, ProducerPlan, from_json
 from chaos.traffic.producing import Producing
+from interceptors.ledger.announcement import Announcement
+from interceptors.ledger.ledger_writer import LedgerWriter
 
 ORPHAN_PATIENCE = 15.0  # seconds
 PR_SET_PDEATHSIG = 1

@@ -9,11 +9,13 @@ import typer
 
 import kafka_trial
 from kafka_trial.cli import (
+    audit,
     catalogue,
     check,
     demo,
     doctor,
     down,
+    drain,
     exporter,
     fetch,
     lag,
@@ -44,9 +46,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, run, check, shrink, up, status, down, exporter, probe, lag_monitor, doctor, fetch):
+for module in (demo, run, check, drain, shrink, up, status, down, exporter, probe, lag_monitor, doctor, fetch):
     name = module.__name__.rpartition(".")[2]
     app.command(name.replace("_", "-"), help=module.__doc__)(getattr(module, name))
+app.add_typer(audit.audit, name="audit")
 app.add_typer(lag.lag, name="lag")
 app.add_typer(runs.runs, name="runs")
 app.add_typer(catalogue.catalogue, name="catalogue")
@@ -77,9 +80,14 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in EXTRAS:
             raise
-        lagging = any(word in ("lag", "lag-monitor") for word in sys.argv[1:2])
-        extra = "lag" if lagging else EXTRAS[error.name]
-        who = {"lag": "the lag monitor needs", "trials": "trials need", "exporter": "exporter and probe need"}[extra]
+        command = sys.argv[1] if len(sys.argv) > 1 else ""
+        extra = {"lag": "lag", "lag-monitor": "lag", "audit": "audit"}.get(command, EXTRAS[error.name])
+        who = {
+            "lag": "the lag monitor needs",
+            "audit": "the audit needs",
+            "trials": "trials need",
+            "exporter": "exporter and probe need",
+        }[extra]
         complain(f"{error.name} is not installed: {who} it. Install it with pip install 'kafka-trial[{extra}]'.")
         sys.exit(MissingTool.exit_code)
     except KeyboardInterrupt:

@@ -37,7 +37,7 @@ class LedgerWriter:
     """Rows come one at a time (`row`) or as columns (`rows`); a thread turns them into files."""
 
     def __init__(self, folder: Path, run_id: str, client: str, *, final: bool = False) -> None:
-        self._folder, self._client = folder, client
+        self._folder, self.client = folder, client
         self._lock = os.open(folder / WRITING, os.O_CREAT | os.O_RDONLY, 0o644)
         fcntl.flock(self._lock, fcntl.LOCK_SH)
         self._common = {"run_id": run_id, "client": client, "final": final}
@@ -64,6 +64,9 @@ class LedgerWriter:
 
     @property
     def due(self) -> bool:
+        """Whether to flush: there is enough, or something went wrong, which flushing tells."""
+        if self._trouble is not None:
+            return True
         return self._held > 0 and (self._held >= MOST_ROWS or time.monotonic() >= self._due)
 
     def flush(self) -> None:
@@ -106,7 +109,7 @@ class LedgerWriter:
 
     def _write_part(self, chunks: list[Chunk]) -> None:
         self._parts += 1
-        part = self._folder / f"{self._client}.{self._parts:05d}.parquet"
+        part = self._folder / f"{self.client}.{self._parts:05d}.parquet"
         draft = part.with_name(f".{part.name}.new")
         table = pa.Table.from_batches([_batch(count, {**self._common, **columns}) for count, columns in chunks], SCHEMA)
         pq.write_table(table.unify_dictionaries(), draft, compression="lz4")
