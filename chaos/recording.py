@@ -141,6 +141,7 @@ def _manifest(cluster: Cluster, subject: Subject, run_id: str, now: datetime) ->
         "anchor": {"monotonic_ns": time.monotonic_ns(), "wall": now.isoformat()},
         "process": {"pid": os.getpid(), "began": psutil.Process().create_time()},
         "settings": subject.settings.name,
+        "client_config": dict(subject.settings.clients),
         "options": dict(subject.options),
         "kafka": cluster.spec.kafka,
         "provider": cluster.provider,

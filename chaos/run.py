@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ class Wishes:
     permitted: Sequence[str] = ()
     replay: Path | None = None  # the schedule.json of an earlier run
     schedule: Schedule | None = None  # the same, in hand
+    clients: Mapping[str, str] = field(default_factory=dict)  # told to every producer and consumer of the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,7 @@ class Plan:
 
 def plan(wishes: Wishes) -> Plan:
     scenario, settings = scenario_named(wishes.scenario), settings_named(wishes.settings)
+    settings = replace(settings, clients={**settings.clients, **wishes.clients})
     for name in wishes.permitted:
         if name not in ANOMALIES:
             raise UsageError(f"anomaly {name!r} cannot be permitted: it is not one of {', '.join(ANOMALIES)}.")

@@ -63,7 +63,8 @@ class Chain:
         self.commit = self._hooks("on_commit")
         self.event = self._hooks("on_event")
         self._close = self._hooks("close")
-        self._ears = {id(interceptor): self._tally(interceptor, "on_acknowledgement") for interceptor in interceptors}
+        sending = interceptors if self.send else []  # nobody else can ask to hear of a record
+        self._ears = {id(interceptor): self._tally(interceptor, "on_acknowledgement") for interceptor in sending}
         self._closing = threading.Lock()
 
     def _hooks(self, name: str) -> list[Hook]:
@@ -96,7 +97,7 @@ class Chain:
             try:
                 answer = hook(record)
                 if answer.__class__ is not ProducerRecord:
-                    raise TypeError(f"on_send answered {answer!r:.100} and not a ProducerRecord")
+                    raise TypeError(f"on_send answered {_kind(answer)} and not a ProducerRecord")
                 record = answer
             except Exception as error:
                 tally.failed(error)
@@ -143,6 +144,10 @@ class Chain:
         if callback is not None:
             callback(error, message)
 
+    def delivered_or_not(self, record: ProducerRecord | None, callback: Any, error: Any, message: Any) -> None:
+        """The same for an application that wants to hear of failures alone."""
+        self.delivered(record, callback if error is not None else None, error, message)
+
     # ---- consumers ----------------------------------------------------------------------------------------------------
 
     def on_poll(self) -> None:
@@ -155,7 +160,7 @@ class Chain:
                 # A list of its own: one that breaks half way through changing it must not change what goes on.
                 answer = hook(list(records))
                 if not isinstance(answer, list):
-                    raise TypeError(f"on_consume answered {answer!r:.100} and not a list of records")
+                    raise TypeError(f"on_consume answered {_kind(answer)} and not a list of records")
                 records = answer
             except Exception as error:
                 tally.failed(error)
@@ -194,3 +199,8 @@ class Chain:
             tally.calls += 1
             tally.ns += after - before
             before = after
+
+
+def _kind(answer: Any) -> str:
+    """Not the answer itself: what an application sends has no place in a log."""
+    return "None" if answer is None else f"a {type(answer).__name__}"

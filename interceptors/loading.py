@@ -5,6 +5,7 @@ every record, is not made.
 """
 
 import inspect
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -17,6 +18,7 @@ from kernel.errors import SuiteError, UsageError
 PREFIX = "interceptor."
 CLASSES = "interceptor.classes"
 CLOSE_TIMEOUT = "interceptor.close.timeout.ms"
+SECRET = re.compile(r"password|secret|token|credential|user\.info|\.pem$", re.IGNORECASE)
 HOOKS = {
     "on_send": ("record",),
     "on_acknowledgement": ("report", "error", "record"),
@@ -42,7 +44,7 @@ def load(config: Mapping[str, Any], hooks: tuple[str, ...], client: str) -> list
     """The configured interceptors of a client that calls these hooks. Those made before one that fails are closed again."""
     ready: list[Any] = []
     try:
-        for told in _listed(config.get(CLASSES)):
+        for told in listed(config.get(CLASSES)):
             interceptor = _instance(told)
             _check(interceptor, hooks, client)
             ready.append(interceptor)
@@ -91,7 +93,7 @@ def close_timeout(config: Mapping[str, Any]) -> float | None:
     return milliseconds / 1000
 
 
-def _listed(told: Any) -> list[Any]:
+def listed(told: Any) -> list[Any]:
     if told is None:
         return []
     if isinstance(told, str):
@@ -129,13 +131,12 @@ def _found(name: str) -> type:
             f"interceptor {name!r} has no module: give its whole name, such as my_app.tracing.{name or 'Mine'}."
         )
     try:
-        found = getattr(import_module(module), last)
-    except ImportError as error:
+        home = import_module(module)
+    except (Exception, SystemExit) as error:  # a script without a guard ends the program when it is imported
         raise BadInterceptor(f"interceptor {name!r} cannot be imported: {_words(error)}.") from error
-    except AttributeError:
-        raise BadInterceptor(f"interceptor {name!r} does not exist: module {module} has no {last}.") from None
-    except Exception as error:
-        raise BadInterceptor(f"interceptor {name!r} cannot be imported: {_words(error)}.") from error
+    found = getattr(home, last, None)
+    if found is None:
+        raise BadInterceptor(f"interceptor {name!r} does not exist: module {module} has no {last}.")
     if not isinstance(found, type):
         raise BadInterceptor(f"interceptor {name!r} is no class but {_article(type(found).__name__)}: name a class.")
     return found
@@ -143,10 +144,10 @@ def _found(name: str) -> type:
 
 def _check(interceptor: object, hooks: tuple[str, ...], client: str) -> None:
     name = name_of(interceptor)
-    if not any(own(interceptor, hook) for hook in hooks):
+    if all(own(interceptor, hook) is None for hook in hooks):
         raise BadInterceptor(f"interceptor {name} has none of {', '.join(hooks)}: a {client} would never call it.")
     for hook, arguments in HOOKS.items():
-        if found := own(interceptor, hook):
+        if (found := own(interceptor, hook)) is not None:
             if hook == "on_acknowledgement" and callable(found) and not wants_record(found):
                 arguments = arguments[:2]
             _check_hook(f"interceptor {name}: {hook}", found, arguments)
@@ -156,8 +157,8 @@ def _check_hook(what: str, hook: Any, arguments: tuple[str, ...]) -> None:
     wanted = f"it is called as {what.rpartition(' ')[2]}({', '.join(arguments)})"
     if not callable(hook):
         raise BadInterceptor(f"{what} is {_article(type(hook).__name__)} and not a method: {wanted}.")
-    if inspect.iscoroutinefunction(hook):
-        raise BadInterceptor(f"{what} is a coroutine and would never run: hooks are plain methods, of asyncio clients too.")
+    if kind := _suspended(hook) or _suspended(type(hook).__call__):
+        raise BadInterceptor(f"{what} is {kind} and would never run: hooks are plain methods, of asyncio clients too.")
     try:
         inspect.signature(hook).bind(*arguments)
     except TypeError as error:
@@ -173,7 +174,17 @@ def _configure(interceptor: Any, config: Mapping[str, Any]) -> None:
         except SuiteError:
             raise
         except Exception as error:
-            raise BadInterceptor(f"interceptor {name_of(interceptor)} cannot be configured: {_words(error)}.") from error
+            words = _words(error)
+            told = _without_secrets(words, config)
+            cause = error if told == words else None  # its traceback would tell them
+            raise BadInterceptor(f"interceptor {name_of(interceptor)} cannot be configured: {told}.") from cause
+
+
+def _without_secrets(words: str, config: Mapping[str, Any]) -> str:
+    for key, value in config.items():
+        if SECRET.search(key) and isinstance(value, str) and value:
+            words = words.replace(value, "***")
+    return words
 
 
 def _close_quietly(interceptor: object) -> None:
@@ -182,7 +193,14 @@ def _close_quietly(interceptor: object) -> None:
             close()
 
 
-def _words(error: Exception) -> str:
+def _suspended(hook: Any) -> str:
+    """What a call would only make and not run."""
+    if inspect.iscoroutinefunction(hook):
+        return "a coroutine"
+    return "a generator" if inspect.isgeneratorfunction(hook) or inspect.isasyncgenfunction(hook) else ""
+
+
+def _words(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".rstrip(". ")
 
 

@@ -5,8 +5,10 @@
 Counters go on when a client is gone: its figures are added to those of the interceptors of the same name.
 """
 
+import itertools
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,20 +23,26 @@ class Chains:
         self._lock = threading.Lock()
         self._alive: dict[int, tuple[str, list[Tally]]] = {}
         self._past: dict[tuple[str, str, str], list[int]] = {}
+        self._numbers = itertools.count()
+        # A chain may be collected as garbage at any time, also while this thread holds the lock.
+        self._gone: deque[int] = deque()
 
     def add(self, chain: Chain) -> None:
+        number = next(self._numbers)
         with self._lock:
-            self._alive[id(chain)] = (chain.client, chain.tallies)
-        weakref.finalize(chain, self._gone, id(chain)).atexit = False
+            self._bury()
+            self._alive[number] = (chain.client, chain.tallies)
+        weakref.finalize(chain, self._gone.append, number).atexit = False
 
-    def _gone(self, which: int) -> None:
-        with self._lock:
-            client, tallies = self._alive.pop(which)
+    def _bury(self) -> None:
+        while self._gone:
+            client, tallies = self._alive.pop(self._gone.popleft())
             _add(self._past, client, tallies)
 
     def totals(self) -> dict[tuple[str, str, str], list[int]]:
         """(interceptor, hook, client.id) → calls, errors, nanoseconds."""
         with self._lock:
+            self._bury()
             totals = {key: list(figures) for key, figures in self._past.items()}
             for client, tallies in self._alive.values():
                 _add(totals, client, tallies)

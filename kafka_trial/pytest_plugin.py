@@ -14,7 +14,7 @@ keeps a ledger, and `application_run.judge(cluster.address)` reads back what it 
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
@@ -140,12 +140,15 @@ def trial(
         seed: int | None = None,
         schedule: "Schedule | None" = None,
         provider: str | None = None,
+        clients: Mapping[str, str] | None = None,
         **options: str,
     ) -> TrialResult:
         from chaos.run import Wishes, plan, run
 
         runs = _runs(request, tmp_path_factory)
-        wishes = Wishes(scenario, options, settings, seed, permitted=permit, schedule=schedule, runs=runs)
+        wishes = Wishes(
+            scenario, options, settings, seed, permitted=permit, schedule=schedule, runs=runs, clients=clients or {}
+        )
         if version := request.config.getoption("--kafka-version"):
             wishes = replace(wishes, kafka=version)
         spec = plan(wishes).cluster

@@ -14,6 +14,7 @@ from chaos.traffic.plans import ConsumerPlan
 from interceptors.ledger import Ledger
 from interceptors.ledger.ledger_writer import LedgerWriter
 from interceptors.ledger.valuing import PayloadValues, digits
+from interceptors.loading import CLASSES, listed
 
 REPORT_EVERY = 0.1  # seconds
 
@@ -30,11 +31,11 @@ class Consuming:
             "enable.auto.commit": plan.commit == "auto",
             "isolation.level": plan.isolation,
             "log_level": 0,
-            "interceptor.classes": [self._ledger],
         }
         if plan.static:
             settings["group.instance.id"] = plan.static
-        self._consumer: Any = Consumer(config | settings | dict(plan.config))
+        told = config | settings | dict(plan.config)
+        self._consumer: Any = Consumer(told | {CLASSES: [self._ledger, *listed(told.get(CLASSES))]})
         self._read: Counter[tuple[str, int]] = Counter()
         self._positions: dict[tuple[str, int], int] = {}  # last offset that is processed and not yet committed
         self._assigned: set[tuple[str, int]] = set()

@@ -12,6 +12,7 @@ from chaos.traffic.plans import DrainPlan
 from interceptors.ledger.ledger_writer import LedgerWriter
 from interceptors.ledger.reading import read_columns
 from interceptors.ledger.valuing import PayloadValues, Values, digits
+from interceptors.loading import split
 from kernel.ledger import Kind, Outcome
 
 BATCH = 10_000
@@ -26,8 +27,9 @@ class Draining:
         self.plan, self._ledger, self._values = plan, ledger, values or PayloadValues(digits)
         settings = {"group.id": "kafka-trial-drain", "enable.auto.commit": False, "isolation.level": "read_committed"}
         settings |= {"auto.offset.reset": "earliest", "enable.partition.eof": True, "fetch.wait.max.ms": 50, "log_level": 0}
-        self._consumer = Consumer(config | settings | dict(plan.config))
-        self._surveyor = Consumer(config | settings | dict(plan.config) | {"isolation.level": "read_uncommitted"})
+        told, _ = split(config | settings | dict(plan.config))  # it is not the traffic that interceptors are about
+        self._consumer = Consumer(told)
+        self._surveyor = Consumer(told | {"isolation.level": "read_uncommitted"})
         self._partitions = [TopicPartition(t, p, 0) for t, count in plan.topics.items() for p in range(count)]
         self._at: dict[tuple[str, int], int] = {}  # where the reader stood when it was told that there is no more
         self._op = self._read = 0

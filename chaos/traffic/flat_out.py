@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from interceptors.ledger.outcomes import outcome_of_send
 from interceptors.ledger.valuing import SMALLEST, digits
+from interceptors.outcomes import outcome_of_send
 from kernel.ledger import Kind, Outcome
 
 BATCH = 500

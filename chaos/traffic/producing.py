@@ -6,6 +6,7 @@ Records carry their value as text. At full speed nothing can be kept for each re
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import cycle
 from typing import Any
 
@@ -16,6 +17,7 @@ from interceptors.ledger import Ledger
 from interceptors.ledger.announcement import Announcement
 from interceptors.ledger.ledger_writer import LedgerWriter
 from interceptors.ledger.valuing import PayloadValues, digits
+from interceptors.loading import CLASSES, listed, split
 
 ACCOUNT_EVERY = 0.1  # seconds
 PATIENCE = 60.0  # seconds for a call of the transactional API, and for answers beyond what the client itself waits
@@ -38,6 +40,8 @@ class Producing:
             **({"transactional.id": f"{promise.run_id}-{promise.client}"} if plan.transaction else {}),
             **plan.config,
         }
+        # At full speed nobody can hear of single records; if somebody wants to, it is not that fast.
+        self._flat = plan.flat_out and CLASSES not in {**config, **plan.config}
         self._producer = self._made(config | self._settings)
         if plan.transaction:
             self._producer.init_transactions(PATIENCE)
@@ -45,7 +49,7 @@ class Producing:
         self._targets = cycle(targets)
         self._sizes = random.Random(plan.seed)
         self._next, self._sent = first, 0
-        self._flat_out = FlatOut(self._producer, self._poll, targets, first, plan.size) if plan.flat_out else None
+        self._flat_out = FlatOut(self._producer, self._poll, targets, first, plan.size) if self._flat else None
         self._in_transaction = False
         self._fatal: str | None = None  # the error after which this producer is of no more use
         self._txns = 0
@@ -53,14 +57,15 @@ class Producing:
         self._bursts: list[list[int]] = []  # first value, and the one after the last
 
     def _made(self, config: dict[str, Any]) -> Any:
-        if self.plan.flat_out:
+        if self._flat:
             from confluent_kafka import Producer as Bare
 
-            return Bare(config)
+            return Bare(split(config)[0])
         from interceptors import Producer
 
-        # At the end of the process nothing is waited for: by then everything has been, here.
-        return Producer(config | {"interceptor.classes": [self._ledger], "interceptor.close.timeout.ms": 0})
+        # By the time it is closed everything has been waited for, here.
+        ours = {"interceptor.classes": [self._ledger, *listed(config.get(CLASSES))], "interceptor.close.timeout.ms": 0}
+        return Producer(config | ours)
 
     def run(self, command: Callable[[], str | None], report: Callable[[dict[str, Any]], None]) -> None:
         pace = Pace(self.plan.rate, time.monotonic_ns()) if self.plan.rate else None
@@ -155,6 +160,8 @@ class Producing:
         self._ledger.book.write_down()
 
     def _close(self, report: Callable[[dict[str, Any]], None]) -> None:
+        from confluent_kafka import KafkaException
+
         self._end_transaction()
         patience = float(str(self._settings.get("message.timeout.ms", 300_000))) / 1000 + PATIENCE
         self._serve(self._producer.flush, patience)
@@ -162,6 +169,9 @@ class Producing:
         for row in self._flat_out.unknown() if self._flat_out else ():
             self._writer.row(**row)
         self._ledger.close()
+        if not self._flat:
+            with suppress(KafkaException):  # of no more use, and closed all the same
+                self._producer.close()
         report(self.status())
 
     # ---- sending ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ coroutine that got the record.
 
 import time
 import weakref
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import confluent_kafka.aio
 from confluent_kafka import KafkaException
 
 from interceptors.chain import Chain
-from interceptors.clients.consumer import committed, through, untouched
+from interceptors.clients.consumer import answered, committed, through, untouched, wanted
 from interceptors.clients.holding import Holding
 from interceptors.clients.producer import kafka_error
 from interceptors.clients.serving import serves
@@ -28,8 +29,9 @@ class _Consuming(Wrapped):
 
     def _prepare(self, given: dict[str, Any]) -> dict[str, Any]:
         theirs, chain = self._load(given), self._chain
+        self._asked: deque[int] = deque()
         if chain.commit or chain.event:
-            theirs["on_commit"] = _on_commit(chain, theirs.get("on_commit"))
+            theirs["on_commit"] = _on_commit(chain, self._asked, theirs.get("on_commit"))
         self._holding = Holding(chain)
         return theirs
 
@@ -55,9 +57,11 @@ class _Consuming(Wrapped):
         try:
             answer = await self._client.commit(*args, **kwargs)
         except KafkaException as error:
-            committed(self._chain, invoked, kafka_error(error), kwargs.get("offsets") or [], asked=True)
+            committed(self._chain, invoked, kafka_error(error), wanted(*args, **kwargs), asked=True)
             raise
-        if answer is not None:
+        if answer is None:
+            self._asked.append(invoked)
+        else:
             committed(self._chain, invoked, None, answer, asked=True)
         return answer
 
@@ -121,6 +125,11 @@ class _Consuming(Wrapped):
         self._holding.removed(partitions)
         return answer
 
+    async def seek(self, partition: Any) -> Any:
+        answer = await self._client.seek(partition)
+        self._chain.happened(Happening.SEEK, time.monotonic_ns(), None, [partition])
+        return answer
+
     # ---- the end ------------------------------------------------------------------------------------------------------
 
     async def close(self, *args: Any, **kwargs: Any) -> Any:
@@ -136,9 +145,9 @@ class _Consuming(Wrapped):
         await self.close()
 
 
-def _on_commit(chain: Chain, callback: Callback | None) -> Callback:
+def _on_commit(chain: Chain, asked: "deque[int]", callback: Callback | None) -> Callback:
     async def on_commit(error: Any, partitions: list[Any]) -> Any:
-        committed(chain, time.monotonic_ns(), error, partitions, asked=False)
+        answered(chain, asked, error, partitions)
         return await callback(error, partitions) if callback is not None else None
 
     return on_commit

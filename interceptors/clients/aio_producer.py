@@ -6,6 +6,7 @@ of what it sends. Headers, which the originals refuse, work.
 
 import asyncio
 import time
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ import confluent_kafka.aio
 from confluent_kafka import KafkaError
 
 from interceptors.chain import Chain
-from interceptors.clients.producer import LOG, TRANSACTION, kafka_error, pairs, untouched
+from interceptors.clients.producer import LEFT, LOG, TRANSACTION, handed_over, kafka_error, named, pairs, untouched
 from interceptors.clients.serving import serves
 from interceptors.clients.with_headers import SerializingWithHeaders, WithHeaders
 from interceptors.clients.wrapped import Wrapped
@@ -36,7 +37,7 @@ class _Producing(Wrapped):
         try:
             future = await self._client.produce(topic, first, second, **more)
         except BaseException as error:
-            told = kafka_error(error)
+            told = _told(error)
             self._chain.on_acknowledgement(Refused(record, told), told, record)
             raise
         if record.ears or self._chain.acknowledge:
@@ -65,22 +66,38 @@ class _Producing(Wrapped):
             error = kafka_error(trouble)
             raise
         finally:
-            offsets = (args[0] if args else kwargs.get("positions", ())) if name.startswith("send_offsets") else ()
-            self._chain.happened(TRANSACTION[name], invoked, error, offsets)
+            self._chain.happened(TRANSACTION[name], invoked, error, handed_over(args, kwargs))
 
     # ---- the end ------------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
+        """As the original, which waits until every record has its answer or has timed out; no longer than
+        `interceptor.close.timeout.ms`, if that is set. Then the interceptors are closed."""
+        if self._limit is not None:
+            await self._settle(self._limit)
         try:
             await self._client.close()
             await asyncio.sleep(0)  # futures tell of their results in the loop's next round
         finally:
             self._over()
 
+    async def _settle(self, patience: float) -> None:
+        try:
+            await self._client.flush(patience)
+            await self._client.poll(0)
+            if left := len(self._client):
+                await self._client.purge()
+                LOG.warning(LEFT, named("was closed", self._chain), left, patience)
+        except Exception as error:  # closed already, or failed for good: there is nothing to wait for
+            LOG.debug("nothing could be flushed: %s", error)
+
     def _at_exit(self) -> None:
         """No loop runs any more: what was not awaited has no answer."""
+        with suppress(Exception):  # a report finds no loop to tell
+            self._client._producer.poll(0)  # librdkafka counts its own errors among what is waiting; they are no records
         if left := len(self._client):
-            LOG.warning("a producer ended with its program and %d records that had no answer: await its close()", left)
+            how = named("ended with its program", self._chain)
+            LOG.warning("a producer %s and %d records that had no answer: await its close()", how, left)
         self._over()
 
     def __len__(self) -> int:
@@ -94,14 +111,17 @@ class _Producing(Wrapped):
 
 
 def _acknowledged(chain: Chain, record: ProducerRecord, future: "asyncio.Future[Any]") -> None:
-    if future.cancelled():  # taken back by purge()
-        error: Any = KafkaError(KafkaError._PURGE_QUEUE)
-        chain.on_acknowledgement(Refused(record, error), error, record)
-    elif trouble := future.exception():
-        error = kafka_error(trouble)
+    trouble = asyncio.CancelledError() if future.cancelled() else future.exception()
+    if trouble is not None:
+        error = _told(trouble)
         chain.on_acknowledgement(Refused(record, error), error, record)
     else:
         chain.on_acknowledgement(future.result(), None, record)
+
+
+def _told(error: BaseException) -> Any:
+    """Who stops waiting, by a timeout or by purge(), does not know whether the record is on its way."""
+    return KafkaError(KafkaError._PURGE_INFLIGHT) if isinstance(error, asyncio.CancelledError) else kafka_error(error)
 
 
 @serves(confluent_kafka.aio.AIOProducer)

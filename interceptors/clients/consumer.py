@@ -6,6 +6,7 @@ told however they came about: asked for, made by librdkafka itself, or on closin
 
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -15,20 +16,31 @@ from interceptors.chain import Chain
 from interceptors.clients.holding import Holding
 from interceptors.clients.producer import kafka_error
 from interceptors.clients.serving import serves
-from interceptors.clients.wrapped import Wrapped
+from interceptors.clients.wrapped import Wrapped, refuse_as
 from interceptors.contract import CONSUMER_HOOKS, Happening
 
 
 def committed(chain: Chain, invoked_ns: int, error: Any, partitions: list[Any], *, asked: bool) -> None:
     """Tell the chain of a commit: all of it as an event, what succeeded to on_commit."""
-    from confluent_kafka import KafkaError
-
-    if error is not None and error.code() == KafkaError._NO_OFFSET:
+    if error is not None and error.code() == confluent_kafka.KafkaError._NO_OFFSET:
         return  # there was nothing to commit
     told = [where for where in partitions if where.offset >= 0]
     if error is None:
         chain.on_commit([where for where in told if where.error is None])
     chain.happened(Happening.OFFSETS, invoked_ns, error, told, asked=asked)
+
+
+def answered(chain: Chain, asked: "deque[int]", error: Any, partitions: list[Any]) -> None:
+    """librdkafka answers commits in order, and says of none who asked: while one is open it is taken for that."""
+    invoked = asked.popleft() if asked else None
+    committed(chain, invoked or time.monotonic_ns(), error, partitions, asked=invoked is not None)
+
+
+def wanted(message: Any = None, offsets: Any = None, *_: Any, **__: Any) -> list[Any]:
+    """What a commit with these arguments was to commit, as far as they say."""
+    if message is not None:
+        return [confluent_kafka.TopicPartition(message.topic(), message.partition(), message.offset() + 1)]
+    return offsets or []
 
 
 def through(chain: Chain, messages: list[Any]) -> list[Any]:
@@ -50,7 +62,7 @@ def untouched(chain: Chain) -> set[str]:
     names = set() if chain else {"close"}
     names |= set() if chain.consume or chain.poll else {"poll", "consume"}
     names |= set() if chain.commit or chain.event else {"commit"}
-    return names if chain.event else names | {"assign", "unassign", "incremental_assign", "incremental_unassign"}
+    return names if chain.event else names | {"assign", "unassign", "incremental_assign", "incremental_unassign", "seek"}
 
 
 class _Consuming(Wrapped):
@@ -58,12 +70,12 @@ class _Consuming(Wrapped):
     _original: type
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if args and not isinstance(args[0], dict):
-            self._original(*args, **kwargs)  # says what is wrong
+        refuse_as(self._original, args, kwargs)
         theirs = self._load(dict(*args[:1], **kwargs))
         chain = self._chain
+        self._asked: deque[int] = deque()  # when asynchronous commits were asked for that have no answer yet
         if chain.commit or chain.event:
-            theirs["on_commit"] = _on_commit(chain, theirs.get("on_commit"))
+            theirs["on_commit"] = _on_commit(chain, self._asked, theirs.get("on_commit"))
         try:
             client = self._original(theirs, *args[1:])
         except BaseException:
@@ -99,9 +111,11 @@ class _Consuming(Wrapped):
         try:
             answer = self._client.commit(*args, **kwargs)
         except confluent_kafka.KafkaException as error:
-            committed(self._chain, invoked, kafka_error(error), kwargs.get("offsets") or [], asked=True)
+            committed(self._chain, invoked, kafka_error(error), wanted(*args, **kwargs), asked=True)
             raise
-        if answer is not None:  # the answer to an asynchronous one comes by on_commit
+        if answer is None:  # the answer to an asynchronous one comes by on_commit
+            self._asked.append(invoked)
+        else:
             committed(self._chain, invoked, None, answer, asked=True)
         return answer
 
@@ -136,6 +150,11 @@ class _Consuming(Wrapped):
         self._holding.removed(partitions)
         return answer
 
+    def seek(self, partition: Any) -> Any:
+        answer = self._client.seek(partition)
+        self._chain.happened(Happening.SEEK, time.monotonic_ns(), None, [partition])
+        return answer
+
     # ---- the end ------------------------------------------------------------------------------------------------------
 
     def close(self) -> Any:
@@ -153,9 +172,9 @@ class _Consuming(Wrapped):
         return self._client.__exit__(*exc)
 
 
-def _on_commit(chain: Chain, callback: Callable[..., Any] | None) -> Callable[..., Any]:
+def _on_commit(chain: Chain, asked: "deque[int]", callback: Callable[..., Any] | None) -> Callable[..., Any]:
     def on_commit(error: Any, partitions: list[Any]) -> Any:
-        committed(chain, time.monotonic_ns(), error, partitions, asked=False)
+        answered(chain, asked, error, partitions)
         return callback(error, partitions) if callback is not None else None
 
     return on_commit
@@ -177,3 +196,6 @@ class DeserializingConsumer(_Consuming):
     """confluent_kafka.DeserializingConsumer with interceptors, which see records as poll() hands them over: deserialised."""
 
     _original = confluent_kafka.DeserializingConsumer
+
+    def __init__(self, conf: dict[str, Any]) -> None:
+        super().__init__(conf)

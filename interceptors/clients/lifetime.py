@@ -5,6 +5,7 @@ exist in the parent alone: in the child the client refuses to work, instead of w
 """
 
 import atexit
+import ctypes
 import os
 import weakref
 from typing import Any
@@ -12,17 +13,17 @@ from typing import Any
 from interceptors.clients.serving import public
 
 _alive: "weakref.WeakSet[Any]" = weakref.WeakSet()
-_watching = False
+_parent = 0  # the process in which there are clients
 
 
 def watch(client: Any) -> None:
-    global _watching
-    if not _watching:
+    global _parent
+    if not _parent:
         # Now and not when imported: what was registered last is called first, and exporters of traces, which the
         # application sets up before its clients, must still be there when the last records are acknowledged.
         atexit.register(_at_exit)
         os.register_at_fork(after_in_child=_in_child)
-        _watching = True
+    _parent = os.getpid()
     _alive.add(client)
 
 
@@ -37,11 +38,13 @@ def _at_exit() -> None:
 
 def _in_child() -> None:
     for client in list(_alive):
-        refusal = _refusal(type(client).__name__, os.getppid())
+        refusal = _refusal(type(client).__name__, _parent)
         for name in public(type(client)):
             vars(client)[name] = refusal
         _alive.discard(client)
         client._forget()
+        # Never to be freed: librdkafka would wait for threads that are not there, and bring the child down (SIGSEGV).
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client._client))
 
 
 def _refusal(what: str, parent: int) -> Any:

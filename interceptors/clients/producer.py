@@ -13,14 +13,14 @@ import confluent_kafka
 
 from interceptors.chain import Chain
 from interceptors.clients.serving import serves
-from interceptors.clients.wrapped import Wrapped
+from interceptors.clients.wrapped import Wrapped, refuse_as
 from interceptors.contract import PRODUCER_HOOKS, Happening
 from interceptors.record import Header, ProducerRecord, Refused, make
 
 LOG = logging.getLogger("interceptors")
-EXIT_PATIENCE = (
-    10.0  # seconds for records in flight when the interpreter ends, unless interceptor.close.timeout.ms says more
-)
+EXIT_PATIENCE = 10.0  # seconds for records in flight when the interpreter ends; interceptor.close.timeout.ms overrides it
+LEFT = "a producer %s with %d records that had no answer after %g s: whether they are in the log is not known"
+ONLY_ERRORS = "delivery.report.only.error"
 TRANSACTION = {
     "begin_transaction": Happening.BEGIN,
     "commit_transaction": Happening.COMMIT,
@@ -57,6 +57,16 @@ def kafka_error(error: BaseException) -> Any:
     return KafkaError(KafkaError._INVALID_ARG, f"{type(error).__name__}: {error}")
 
 
+def named(how: str, chain: Chain) -> str:
+    return f"({chain.client}) {how}" if chain.client else how
+
+
+def handed_over(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The offsets among the arguments of a transaction's call, if it has any."""
+    offsets = args[0] if args else kwargs.get("positions")
+    return offsets if isinstance(offsets, list) else []
+
+
 class _Producing(Wrapped):
     """What all producers share: the chain, transactions, the end."""
 
@@ -64,26 +74,32 @@ class _Producing(Wrapped):
     _original: type
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if args and not isinstance(args[0], dict):
-            self._original(*args, **kwargs)  # says what is wrong
+        refuse_as(self._original, args, kwargs)
         # As the original: a dictionary, keywords (with dots in them) that override it, or both.
         theirs = self._load(dict(*args[:1], **kwargs))
+        chain = self._chain
+        # Interceptors hear of every record; that an application wants to hear of failures alone is then seen to here.
+        picky = theirs.get(ONLY_ERRORS) is True and bool(chain.send or chain.acknowledge)
+        if picky:
+            theirs[ONLY_ERRORS] = False
         try:
             client = self._original(theirs, *args[1:])
         except BaseException:
-            self._chain.close()
+            chain.close()
             raise
         # Callbacks of single records hide the configured one, so it is called from ours.
         self._on_delivery = theirs.get("on_delivery")
-        self._produce, self._delivered = client.produce, self._chain.delivered
-        self._adopt(client, untouched(self._chain, {"produce", "produce_batch"}))
+        self._produce = client.produce
+        self._delivered = chain.delivered_or_not if picky else chain.delivered
+        self._hearing = picky or bool(chain.acknowledge)
+        self._adopt(client, untouched(chain, {"produce", "produce_batch"}))
 
     # ---- records ------------------------------------------------------------------------------------------------------
 
     def _through(self, record: ProducerRecord, callback: Any) -> tuple[ProducerRecord, Any]:
         """What the chain makes of a record, and what is to be called with its report."""
         record = self._chain.on_send(record)
-        if record.ears or self._chain.acknowledge:
+        if self._hearing or record.ears:
             return record, partial(self._delivered, record, callback)
         return record, callback
 
@@ -113,8 +129,7 @@ class _Producing(Wrapped):
             error = kafka_error(trouble)
             raise
         finally:
-            offsets = (args[0] if args else kwargs.get("positions", ())) if name.startswith("send_offsets") else ()
-            self._chain.happened(TRANSACTION[name], invoked, error, offsets)
+            self._chain.happened(TRANSACTION[name], invoked, error, handed_over(args, kwargs))
 
     # ---- the end ------------------------------------------------------------------------------------------------------
 
@@ -131,13 +146,12 @@ class _Producing(Wrapped):
     def _settle(self, patience: float, how: str) -> None:
         """Give what is in flight this long, then take it back, so that its failure is heard, and say how much it was."""
         try:
-            if left := self._client.flush(patience):
+            self._client.flush(patience)
+            self._client.poll(0)  # librdkafka's own events, such as "broker is down", would be counted as records
+            if left := len(self._client):
                 self._client.purge()
                 self._client.flush(1.0)
-                LOG.warning(
-                    "a producer %s with %d records that had no answer after %g s: whether they are in the log is not known",
-                    f"({self._chain.client}) {how}" if self._chain.client else how, left, patience,
-                )  # fmt: skip
+                LOG.warning(LEFT, named(how, self._chain), left, patience)
         except Exception as error:  # closed already, or failed for good: there is nothing to wait for
             LOG.debug("nothing could be flushed: %s", error)
 
@@ -190,7 +204,7 @@ class Producer(_Producing):
         record = make(ProducerRecord, (topic, value, key, known, partition, timestamp, ()))
         if chain.send:
             record = chain.on_send(record)
-        if record.ears or chain.acknowledge:
+        if self._hearing or record.ears:
             heard = partial(self._delivered, record, heard or self._on_delivery)
         topic, value, key, known, partition, timestamp, _ = record
         try:
@@ -213,22 +227,24 @@ class Producer(_Producing):
     def produce_batch(
         self, topic: str, messages: Any, partition: int = -1, callback: Any = None, on_delivery: Any = None
     ) -> int:
-        """A batch that gets headers from an interceptor is sent record by record: librdkafka has no batches with headers."""
+        """A batch in which a record has headers, from an interceptor, or a timestamp is sent record by record: librdkafka
+        has no batches with them."""
         if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
             return int(self._client.produce_batch(topic, messages, partition, callback, on_delivery))
         shared = callback or on_delivery or self._on_delivery
         through = [self._of_batch(topic, message, partition, shared) for message in messages]
-        queued = 0
-        if any(record.headers or record.topic != topic for record, _ in through):
-            for message, (record, heard) in zip(messages, through, strict=True):
-                queued += self._one_of_batch(message, record, heard)
-            return queued
-        batch = [
-            {"value": record.value, "key": record.key, "partition": record.partition, "timestamp": record.timestamp}
-            | ({"callback": heard} if heard else {})
+        if any(record.headers or record.topic != topic or record.timestamp for record, _ in through):
+            return self._one_by_one(messages, through)
+        batch: list[dict[str, Any]] = [
+            {"value": record.value, "key": record.key, "partition": record.partition, "callback": heard}
             for record, heard in through
         ]
-        queued = self._client.produce_batch(topic, batch, partition)
+        try:
+            queued = self._client.produce_batch(topic, batch, partition)
+        except BaseException as error:  # nothing of it was sent
+            for record, _ in through:
+                self._refused(record, error)
+            raise
         for message, sent, (record, _) in zip(messages, batch, through, strict=True):
             if "_error" in sent:
                 message["_error"] = sent["_error"]
@@ -238,7 +254,18 @@ class Producer(_Producing):
     def _of_batch(self, topic: str, message: dict[str, Any], partition: int, shared: Any) -> tuple[ProducerRecord, Any]:
         value, key, where = message.get("value"), message.get("key"), message.get("partition", partition)
         record = ProducerRecord(topic, value, key, (), where, message.get("timestamp", 0))
-        return self._through(record, message.get("callback") or message.get("on_delivery") or shared)
+        return self._through(record, message.get("callback") or shared)
+
+    def _one_by_one(self, messages: list[dict[str, Any]], through: list[tuple[ProducerRecord, Any]]) -> int:
+        queued = 0
+        for done, (message, (record, heard)) in enumerate(zip(messages, through, strict=True)):
+            try:
+                queued += self._one_of_batch(message, record, heard)
+            except BaseException as error:
+                for unsent, _ in through[done:]:
+                    self._refused(unsent, error)
+                raise
+        return queued
 
     def _one_of_batch(self, message: dict[str, Any], record: ProducerRecord, heard: Any) -> int:
         topic, value, key, headers, partition, timestamp, _ = record
@@ -256,6 +283,9 @@ class SerializingProducer(_Producing):
     """confluent_kafka.SerializingProducer with interceptors, which see keys and values before they are serialised."""
 
     _original = confluent_kafka.SerializingProducer
+
+    def __init__(self, conf: dict[str, Any]) -> None:
+        super().__init__(conf)
 
     def produce(
         self,

@@ -44,7 +44,9 @@ def _handed_on(original: type, name: str) -> Any:
 def bind(ours: Any, client: Any, direct: set[str]) -> None:
     """Let calls that nobody intercepts go straight to the client: those handed on anyway, and those named here.
 
-    Not where a subclass has a method of its own: an attribute of the instance would hide it."""
+    Not where a subclass has a method of its own: an attribute of the instance would hide it. What the original gives to
+    its instances alone, such as an asyncio client's executor, is ours too (not by __getattr__, which slows every access)."""
+    vars(ours).update({name: value for name, value in getattr(client, "__dict__", {}).items() if name[0] != "_"})
     for name in public(type(client)):
         home = next((cls for cls in type(ours).__mro__ if name in vars(cls)), None)
         if home is None or home.__module__.partition(".")[0] != "interceptors":

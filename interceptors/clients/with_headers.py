@@ -1,6 +1,6 @@
-"""confluent-kafka's asyncio producers refuse headers: they send in batches, and librdkafka has no batches with headers.
+"""confluent-kafka's asyncio producers refuse headers and timestamps: they send in batches, which have neither.
 
-Without headers there is no tracing. Here a batch in which a record has headers is handed over record by record, in the same
+Without headers there is no tracing. Here a batch in which a record has some is handed over record by record, in the same
 thread, the same order and with the same reports; one without goes the original's way.
 """
 
@@ -21,7 +21,7 @@ class Batches:
         self.poll, self.flush = producer.poll, producer.flush
 
     def produce_batch(self, topic: str, messages: list[dict[str, Any]], partition: int = -1) -> int:
-        if any("headers" in message for message in messages):
+        if any("headers" in message or "timestamp" in message for message in messages):
             return sum(self._one(topic, message, partition) for message in messages)
         return int(self._producer.produce_batch(topic, messages, partition=partition))
 
@@ -39,7 +39,7 @@ class Batches:
 class WithHeaders(AIOProducer):  # type: ignore[misc]
     async def produce(self, topic: str, value: Any = None, key: Any = None, *args: Any, **kwargs: Any) -> Any:
         headers = kwargs.pop("headers", None)
-        if not headers:
+        if not headers and not kwargs.get("timestamp"):
             return await super().produce(topic, value, key, *args, **kwargs)
         executor = self._kafka_executor
         if not isinstance(executor._producer, Batches):
@@ -47,7 +47,9 @@ class WithHeaders(AIOProducer):  # type: ignore[misc]
         # As the original does, which stops at the word headers.
         result = asyncio.get_running_loop().create_future()
         told = {str(name): kwargs[name] for name in ("partition", "timestamp") if name in kwargs}
-        message: dict[str, Any] = {"topic": topic, "value": value, "key": key, "headers": headers, **told}
+        message: dict[str, Any] = {"topic": topic, "value": value, "key": key, **told}
+        if headers:
+            message["headers"] = headers
         self._batch_processor.add_message(message, result)
         self._buffer_timeout_manager.mark_activity()
         if self._batch_processor.get_buffer_size() >= self._batch_size:

@@ -12,6 +12,14 @@ from interceptors.clients.serving import bind
 from interceptors.metrics import chains
 
 
+def refuse_as(original: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """What is no configuration is refused by the original, in its own words."""
+    if args and not isinstance(args[0], dict):
+        original(*args, **kwargs)
+    elif not args and not kwargs:
+        original()
+
+
 class Wrapped:
     _client: Any
     _chain: Chain
@@ -20,6 +28,9 @@ class Wrapped:
 
     def _load(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Make the chain; what is left of the configuration is for the original."""
+        if not isinstance(given, dict):  # the original says what is wrong with it
+            self._limit, self._chain = None, Chain([], "")
+            return given  # type: ignore[return-value]
         theirs, config = loading.split(given)
         self._limit = loading.close_timeout(config)
         self._chain = Chain(loading.load(config, self._hooks, self._role), str(config.get("client.id", "")))
@@ -27,8 +38,8 @@ class Wrapped:
 
     def _adopt(self, client: Any, untouched: set[str]) -> None:
         self._client = client
-        bind(self, client, untouched)
-        if self._chain:
+        bind(self, client, untouched if self._limit is None else untouched - {"close"})
+        if self._chain or self._limit is not None:
             chains.add(self._chain)
             lifetime.watch(self)
             # For a client that is dropped without being closed. Not when the interpreter ends: lifetime sees to that, after

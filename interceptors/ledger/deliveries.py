@@ -9,7 +9,7 @@ from collections import Counter
 from itertools import compress
 from typing import Any, NamedTuple
 
-from interceptors.ledger.outcomes import outcome_of_send
+from interceptors.outcomes import outcome_of_send
 from interceptors.record import Refused
 from kernel.ledger import Kind, Outcome
 

@@ -21,12 +21,12 @@ from interceptors.ledger.book import Book, Row
 from interceptors.ledger.client_facts import client_facts
 from interceptors.ledger.deliveries import Deliveries, Sent, name_of
 from interceptors.ledger.joining import Joined, changing, join
-from interceptors.ledger.outcomes import outcome_of_request
 from interceptors.ledger.reading import read_columns
 from interceptors.ledger.settings import Settings, read_settings
 from interceptors.ledger.transactions import Transactions
 from interceptors.ledger.valuing import HeaderValues, PayloadValues, Values
 from interceptors.loading import BadInterceptor
+from interceptors.outcomes import outcome_of_request
 from interceptors.record import ProducerRecord, Refused, Report
 from kernel.ledger import Kind, Outcome
 

@@ -7,7 +7,7 @@ back, and written down when it is repeated no more.
 from interceptors.contract import Event, Happening
 from interceptors.ledger.book import Row
 from interceptors.ledger.deliveries import name_of
-from interceptors.ledger.outcomes import outcome_of_commit, outcome_of_request
+from interceptors.outcomes import outcome_of_commit, outcome_of_request
 from kernel.ledger import Kind, Outcome
 
 ENDS = {Happening.COMMIT: Kind.COMMIT, Happening.ABORT: Kind.ABORT}

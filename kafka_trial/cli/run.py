@@ -25,6 +25,10 @@ def run(
     option: Annotated[
         list[str] | None, typer.Option("--option", "-o", metavar="NAME=VALUE", help="An option of the scenario; see --list.")
     ] = None,
+    client: Annotated[
+        list[str] | None,
+        typer.Option("--client", metavar="KEY=VALUE", help="Told to every producer and consumer, interceptors too."),
+    ] = None,
     twin: Annotated[bool, typer.Option("--twin", help="With the options under which the scenario must fail.")] = False,
     settings: Settings = "quick",
     seed: Annotated[int | None, typer.Option("--seed", help="For whatever is left to chance. Default: a new one.")] = None,
@@ -68,6 +72,7 @@ def run(
             runs=runs,
             permitted=tuple(filter(None, permit.split(","))),
             replay=replay,
+            clients=_clients(client or []),
         )
         for name in scenarios
     ]
@@ -113,6 +118,18 @@ def _options(given: list[str], acks: str | None) -> dict[str, str]:
             raise UsageError(f"option {word!r} is not of the form name=value: say for example -o acks=1.")
         options[name] = value
     return options
+
+
+def _clients(given: list[str]) -> dict[str, str]:
+    told = {}
+    for word in given:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageError(f"client setting {word!r} is not of the form key=value: say for example --client linger.ms=5.")
+        if "password" in key or "secret" in key:
+            raise UsageError(f"{key} does not belong on a command line, where others can read it: --security has its own.")
+        told[key] = value
+    return told
 
 
 def _step_summary() -> Path | None:

@@ -356,7 +356,9 @@ def test_what_a_living_client_has_in_the_spool_is_its_own(audit, topic: Topic, t
     acknowledge(first, *range(7))
     wait_until(lambda: list(tmp_path.glob("*.json")), lambda files: len(files) == 2, what="two files", timeout=10)
     topic.away = False
+    topic.messages.clear()
     second = audit(spool=str(tmp_path))
+    wait_until(lambda: second._publisher.looks, bool, what="a look at the spool", timeout=10)
     acknowledge(second, 100)
     second.close()
     assert (topic.total().count, [report.left for report in topic.reports()]) == (1, [False, False])

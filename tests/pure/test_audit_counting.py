@@ -89,6 +89,16 @@ def test_going_back_behind_a_commit_and_committing_again_counts_twice_for_it_was
     assert commit(counting, 3) == [1, 2]
 
 
+def test_a_gap_between_what_was_committed_and_what_is_read_next_is_accounted_for_it_holds_nothing():
+    counting = counting_()
+    counting.read(columns(0, 1))
+    commit(counting, 2)
+    counting.read(columns(5, 6))
+    commit(counting, 7)
+
+    assert stretches(counting) == [(0, 7)]
+
+
 def test_offsets_that_hold_no_records_are_accounted_for_by_a_commit_behind_them():
     counting = counting_()
     counting.read(columns(0, 1))

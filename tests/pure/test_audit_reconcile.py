@@ -115,9 +115,13 @@ def test_what_is_not_read_yet_is_pending_and_later_late():
     world.wait(LATE + 1)
     one = world.verdict()
     assert (one.verdict, exit_code([one])) == (Verdict.LATE, 3)
+    world.produced(10, start=T0 + BUCKET, stretch=(10, 11))
+    world.consumed(10, start=T0 + BUCKET, begin=6, upto=6)
+    assert {one.verdict for one in world.judged()} == {Verdict.LATE, Verdict.COMPLETE}
+    assert exit_code(world.judged()) == 3, "one that is complete does not make up for one that is late"
 
     world.consumed(*range(6, 10))
-    assert world.verdict().verdict is Verdict.COMPLETE
+    assert {one.verdict for one in world.judged()} == {Verdict.COMPLETE}
 
 
 def test_a_loss_is_not_told_before_the_consumer_has_passed_the_bucket():
@@ -297,6 +301,16 @@ def test_what_a_killed_producer_did_last_is_uncertain_and_never_extra():
     assert exit_code([one]) == 3
 
 
+def test_a_killed_producers_last_records_with_timestamps_from_the_future_are_uncertain_too():
+    world = World()
+    world.produced(*range(5))
+    world.consumed(*range(5))
+    world.consumed(5, 6, start=T0 + 365 * 86_400_000)
+    world.wait(2 * LATE)
+
+    assert [one.verdict for one in world.judged()] == [Verdict.COMPLETE, Verdict.UNCERTAIN]
+
+
 def test_what_comes_twice_below_a_killed_producers_last_word_is_extra_all_the_same():
     world = World()
     world.produced(*range(5))
@@ -324,7 +338,9 @@ def test_long_after_a_killed_producer_its_silence_explains_nothing():
     world.consumed(10, 11, 12, start=T0 + 10 * LATE)
     world.wait(LATE)
 
-    assert [one.verdict for one in world.judged()] == [Verdict.COMPLETE, Verdict.EXTRA]
+    found = world.judged()
+    assert [one.verdict for one in found] == [Verdict.COMPLETE, Verdict.EXTRA]
+    assert exit_code(found) == 1
 
 
 def test_what_was_left_on_disk_makes_a_life_known_to_be_over():

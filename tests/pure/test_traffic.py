@@ -19,7 +19,7 @@ from chaos.traffic.pacing import Pace
 from chaos.traffic.plans import ConsumerPlan, DrainPlan, Plan, ProducerPlan, from_json, to_json
 from chaos.traffic.traffic import Traffic
 from interceptors.ledger.deliveries import Deliveries, Sent
-from interceptors.ledger.outcomes import CERTAIN, UNKNOWN, outcome_of_commit, outcome_of_request, outcome_of_send
+from interceptors.outcomes import CERTAIN, UNKNOWN, outcome_of_commit, outcome_of_request, outcome_of_send
 from kernel.errors import SuiteError, UsageError
 from kernel.ledger import Outcome
 
