@@ -55,9 +55,9 @@ class Chain:
         self._interceptors = interceptors
         self.tallies: list[Tally] = []
         self.send = self._hooks("on_send")
-        # With whether it wants the record too, and whether any does: a record that nobody asks for is not made.
+        # With whether it wants the record too, and whether any does: a record that nobody asks for is not kept.
         self.acknowledge = [(hook, tally, wants_record(hook)) for hook, tally in self._hooks("on_acknowledgement")]
-        self.wants_record = bool(self.send) or any(wants for _, _, wants in self.acknowledge)
+        self.wants_record = any(wants for _, _, wants in self.acknowledge)
         self.poll = self._hooks("on_poll")
         self.consume = self._hooks("on_consume")
         self.commit = self._hooks("on_commit")
@@ -137,6 +137,27 @@ class Chain:
             tally.calls += 1
             tally.ns += after - before
             before = after
+
+    def hearing(self, callback: Any, *, failures_only: bool = False) -> Callable[[Any, Any], None]:
+        """What to call with the reports of all records that nobody has to be reminded of: one for all of them, where a
+        callback for each, with its record, would keep the garbage collector busy while they are in flight."""
+        hooks = [(hook, tally) for hook, tally, _ in self.acknowledge]
+
+        def heard(error: Any, message: Any) -> None:
+            before = clock()
+            for hook, tally in hooks:
+                try:
+                    hook(message, error)
+                except Exception as trouble:
+                    tally.failed(trouble)
+                after = clock()
+                tally.calls += 1
+                tally.ns += after - before
+                before = after
+            if callback is not None and not (failures_only and error is None):
+                callback(error, message)
+
+        return heard
 
     def delivered(self, record: ProducerRecord | None, callback: Any, error: Any, message: Any) -> None:
         """A delivery report: the chain hears it, then the application, whose exceptions are its own."""

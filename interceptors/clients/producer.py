@@ -91,7 +91,9 @@ class _Producing(Wrapped):
         self._on_delivery = theirs.get("on_delivery")
         self._produce = client.produce
         self._delivered = chain.delivered_or_not if picky else chain.delivered
-        self._hearing = picky or bool(chain.acknowledge)
+        self._hearing, self._picky = picky or bool(chain.acknowledge), picky
+        # The last callback of the application, and what hears for it: most applications have but one.
+        self._known: tuple[Any, Any] = (None, chain.hearing(self._on_delivery, failures_only=picky))
         self._adopt(client, untouched(chain, {"produce", "produce_batch"}))
 
     # ---- records ------------------------------------------------------------------------------------------------------
@@ -99,9 +101,19 @@ class _Producing(Wrapped):
     def _through(self, record: ProducerRecord, callback: Any) -> tuple[ProducerRecord, Any]:
         """What the chain makes of a record, and what is to be called with its report."""
         record = self._chain.on_send(record)
-        if self._hearing or record.ears:
+        if record.ears or self._chain.wants_record:
             return record, partial(self._delivered, record, callback)
-        return record, callback
+        return record, self._heard(callback)
+
+    def _heard(self, callback: Any) -> Any:
+        """What hears of a record for the chain and then for the application, if nobody has to be reminded of the record."""
+        if not self._hearing:
+            return callback
+        known = self._known  # both at once: another thread may have another callback
+        if known[0] is not callback:
+            both = self._chain.hearing(callback or self._on_delivery, failures_only=self._picky)
+            known = self._known = (callback, both)
+        return known[1]
 
     def _refused(self, record: ProducerRecord, error: BaseException) -> None:
         told = kafka_error(error)
@@ -180,10 +192,6 @@ class Producer(_Producing):
 
     _original = confluent_kafka.Producer
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._heard = partial(self._delivered, None, self._on_delivery)
-
     def produce(
         self,
         topic: str,
@@ -196,32 +204,27 @@ class Producer(_Producing):
         headers: Any = None,
     ) -> Any:
         chain, heard = self._chain, callback or on_delivery
-        if not chain.wants_record:
-            return self._send_unseen(heard, topic, value, key, partition, timestamp, headers)
+        if not (chain.send or chain.wants_record):  # acknowledgements alone are of interest, and no record has to be made
+            try:
+                return self._produce(topic, value, key, partition, self._heard(heard), None, timestamp, headers)
+            except BaseException as error:
+                self._refused(ProducerRecord(topic, value, key, pairs(headers) or (), partition, timestamp), error)
+                raise
         known = () if headers is None else pairs(headers)
         if known is None:  # of a kind that the client refuses: its own words are the best
             return self._produce(topic, value, key, partition, heard, None, timestamp, headers)
         record = make(ProducerRecord, (topic, value, key, known, partition, timestamp, ()))
         if chain.send:
             record = chain.on_send(record)
-        if self._hearing or record.ears:
+        topic, value, key, known, partition, timestamp, ears = record
+        if ears or chain.wants_record:
             heard = partial(self._delivered, record, heard or self._on_delivery)
-        topic, value, key, known, partition, timestamp, _ = record
+        elif self._hearing:
+            heard = self._heard(heard)
         try:
             return self._produce(topic, value, key, partition, heard, None, timestamp, list(known) if known else None)
         except BaseException as error:
             self._refused(record, error)
-            raise
-
-    def _send_unseen(
-        self, heard: Any, topic: str, value: Any, key: Any, partition: int, timestamp: int, headers: Any
-    ) -> Any:
-        """Where nobody but acknowledgements, as Java has them, is of interest, no record has to be made."""
-        heard = self._heard if heard is None else partial(self._delivered, None, heard)
-        try:
-            return self._produce(topic, value, key, partition, heard, None, timestamp, headers)
-        except BaseException as error:
-            self._refused(ProducerRecord(topic, value, key, pairs(headers) or (), partition, timestamp), error)
             raise
 
     def produce_batch(

@@ -59,10 +59,16 @@ class Tracing(Interceptor):
                 return self._placed(record, recorder)
         ids = recorder.pair()
         sampled = root(ids, None, False)
-        if (sampled and recorder.listening()) or providers.meters is not None or not self._w3c_alone:
+        if not self._w3c_alone or providers.meters is not None:
             context = TraceContext(ids[:32], ids[32:], sampled, recorder.random, "", False, False)
             return self._begun(record, recorder, None, context, "")
-        # The way of nearly every record, where few are recorded: as short as it can be.
+        # The way of nearly every record: as short as it can be.
+        if sampled and recorder.listening():
+            if (way := recorder.way()) is None:
+                context = TraceContext(ids[:32], ids[32:], True, recorder.random, "", False, False)
+                return self._begun(record, recorder, None, context, "")
+            # Nothing of the span exists while its record is in flight, where there may be a hundred thousand of them.
+            ears = (*ears, (self, self._root_acknowledged, (ids, time_ns(), monotonic_ns(), recorder, way)))
         flags = (SAMPLED if sampled else 0) | (RANDOM if recorder.random else 0)
         headers = (*headers, (TRACEPARENT, f"00-{ids[:32]}-{ids[32:]}-0{flags}".encode()))
         return make(ProducerRecord, (topic, value, key, headers, partition, timestamp, ears))
@@ -110,6 +116,27 @@ class Tracing(Interceptor):
         if len(self._sending) < MOST_TOPICS:
             self._sending[topic] = made
         return made
+
+    def _root_acknowledged(
+        self,
+        report: Report,
+        error: Any,
+        record: ProducerRecord,
+        ids: str,
+        start: int,
+        began: int,
+        recorder: Recorder,
+        way: Any,
+    ) -> None:
+        title, facts = self._sending.get(record.topic) or self._sending_to(record.topic)
+        facts = dict(facts)
+        add_record(facts, record.key if self.settings.keys else None, record.value)
+        failure = kafka_failure(error)
+        add_place(facts, report.partition(), report.offset() if failure is None else None)
+        context = TraceContext(ids[:32], ids[32:], True, recorder.random, "", False, False)
+        draft = Draft(title, PRODUCER, context, None, facts, (), start, True)
+        draft.began, draft.via = began, way
+        recorder.finish(draft, draft.end(), failure)
 
     def _acknowledged(
         self, report: Report, error: Any, record: ProducerRecord, draft: Draft, recorder: Recorder, meters: Meters | None

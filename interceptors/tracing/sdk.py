@@ -103,14 +103,14 @@ class Sdk(Recorder):
         draft = Draft(name, kind, context, parent, attributes, links, start, rule is None or bool(context.sampled))
         if not draft.recording:
             return draft
-        draft.via = None if live else self._way()
+        draft.via = None if live else self.way()
         if draft.via is None:
             self._start(draft)
         elif rule is None:
             self._ask(draft)
         return draft
 
-    def _way(self) -> Pipe | None:
+    def way(self) -> Pipe | None:
         """Looked at again when a processor was added."""
         processors = processors_of(self._tracer)
         if processors is None:

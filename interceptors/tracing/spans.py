@@ -72,6 +72,10 @@ class Recorder:
         """Whether anybody would hear of a span that is recorded."""
         return True
 
+    def way(self) -> Any | None:
+        """Where a span can be made whole when it ends: what to make it with. Else it has to begin when it begins."""
+        return None
+
     def begin(
         self,
         name: str,
