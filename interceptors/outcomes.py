@@ -13,6 +13,8 @@ CERTAIN: dict[str, str] = {
     "_INVALID_ARG": "refused by the client before it was sent",
     "_STATE": "refused by the client: not allowed in its present state",
     "_BAD_COMPRESSION": "could not be compressed, never sent",
+    "_KEY_SERIALIZATION": "could not be serialised, never sent",
+    "_VALUE_SERIALIZATION": "could not be serialised, never sent",
     "MSG_SIZE_TOO_LARGE": "every broker refuses this size, every time",
     "RECORD_LIST_TOO_LARGE": "every broker refuses this size, every time",
     "TOPIC_AUTHORIZATION_FAILED": "refused before the log is touched",

@@ -49,6 +49,8 @@ def kafka_error(error: BaseException) -> Any:
     """A KafkaError for whatever kept a record from being sent."""
     from confluent_kafka import KafkaError
 
+    if isinstance(error, SystemError) and error.__cause__ is not None:
+        error = error.__cause__  # a delivery report was interrupted by it, in the same breath
     told = error.args[0] if error.args else None
     if isinstance(told, KafkaError):
         return told

@@ -80,7 +80,7 @@ def message(offset: int, value: object = b"v", **more: Any) -> Message:
 
 def acknowledge(audit: Audit, *offsets: int, **more: Any) -> None:
     for offset in offsets:
-        audit.on_acknowledgement(message(offset, **more), None, RECORD)
+        audit.on_acknowledgement(message(offset, **more), None)
 
 
 def happened(what: Happening, error: object = None, *partitions: TopicPartition) -> Event:
@@ -132,9 +132,9 @@ def test_a_producer_and_a_consumer_of_the_same_records_have_the_same_books(audit
 def test_a_record_that_may_be_in_the_log_is_told_as_a_doubt_and_one_that_cannot_be_is_not(audit, topic: Topic):
     client = audit()
     for code in (KafkaError._MSG_TIMED_OUT, KafkaError.MSG_SIZE_TOO_LARGE, KafkaError._PURGE_QUEUE):
-        client.on_acknowledgement(message(-1001), KafkaError(code), RECORD)
-    client.on_acknowledgement(message(-1001, partition=-1), KafkaError(KafkaError._MSG_TIMED_OUT), RECORD)
-    client.on_acknowledgement(Refused(RECORD, None), KafkaError(KafkaError._QUEUE_FULL), RECORD)
+        client.on_acknowledgement(message(-1001), KafkaError(code))
+    client.on_acknowledgement(message(-1001, partition=-1), KafkaError(KafkaError._MSG_TIMED_OUT))
+    client.on_acknowledgement(Refused(RECORD, None), KafkaError(KafkaError._QUEUE_FULL))
     client.close()
 
     [doubt] = topic.reports()[-1].unsure

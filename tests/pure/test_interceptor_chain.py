@@ -561,3 +561,15 @@ def test_a_chain_of_a_consumer_has_no_figures_of_acknowledgements():
             return records
 
     assert {each.hook for each in chain(Reads()).tallies} == {"on_consume"}
+
+
+def test_an_error_that_interrupted_a_delivery_report_keeps_its_name():
+    from confluent_kafka import KafkaError, KafkaException
+
+    from interceptors.clients.producer import kafka_error
+
+    trouble = SystemError("returned a result with an exception set")
+    trouble.__cause__ = KafkaException(KafkaError(KafkaError._FENCED))
+
+    assert kafka_error(trouble).name() == "_FENCED"
+    assert kafka_error(SystemError("of another kind")).name() == "_INVALID_ARG"
