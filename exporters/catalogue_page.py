@@ -27,6 +27,7 @@ _PARTS: Mapping[str, Callable[[Metric], bool]] = {
     "Of producers and consumers in Python": lambda metric: metric.scope is Scope.CLIENT,
     "Of the probe": lambda metric: metric.scope is Scope.PROBE,
     "Of the lag monitor": lambda metric: metric.scope is Scope.GROUP,
+    "Of the audit": lambda metric: metric.scope is Scope.AUDIT,
 }
 
 

@@ -33,6 +33,7 @@ class Scope(StrEnum):
     CLIENT = "client"  # of a producer or consumer in Python
     PROBE = "probe"
     GROUP = "lag monitor"  # of a consumer group, or of the monitor's own work
+    AUDIT = "audit"  # of a topic between two tiers, or of the auditor's own work
 
 
 BROKER, CONTROLLER = "broker", "controller"

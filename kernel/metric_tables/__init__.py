@@ -1,6 +1,7 @@
 """The rows of the metric catalogue, one file per part of Kafka; those the documents single out come first."""
 
 from kernel.metric_tables import (
+    audit,
     clients,
     connections,
     controllers,
@@ -31,6 +32,7 @@ _TABLES = (
     clients.ROWS,
     probe.ROWS,
     lag.ROWS,
+    audit.ROWS,
 )
 
 METRICS: tuple[Metric, ...] = tuple(

@@ -1,0 +1,147 @@
+"""The producer's side: what was acknowledged counts; in a transaction, once it is committed.
+
+A record that failed may stand in the log all the same (it timed out, its answer was lost): those are told as doubts, so that
+nobody is alarmed by a record that appears without having been counted.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from interceptors.audit.contents import Contents, Doubts
+from interceptors.audit.counting import MOST_WAITING, by_place
+from interceptors.audit.identity import NotBytes
+from interceptors.audit.report import Stretch
+from interceptors.audit.settings import Settings
+from interceptors.audit.table import MOST_ROWS, Columns, Names, Table, columns
+from interceptors.contract import Event, Happening
+from interceptors.record import Refused
+
+LOG = logging.getLogger("interceptors.audit")
+# Refused by librdkafka itself, or by the broker before it wrote anything: certainly not in the log.
+NEVER_WRITTEN = frozenset(
+    {
+        "_PURGE_QUEUE", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "_QUEUE_FULL", "_INVALID_ARG", "_STATE",
+        "MSG_SIZE_TOO_LARGE", "NOT_ENOUGH_REPLICAS", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED",
+        "INVALID_MSG", "INVALID_RECORD", "INVALID_TIMESTAMP", "UNSUPPORTED_COMPRESSION_TYPE", "POLICY_VIOLATION",
+        "RECORD_LIST_TOO_LARGE", "TOPIC_EXCEPTION", "INVALID_REQUIRED_ACKS", "UNSUPPORTED_FOR_MESSAGE_FORMAT",
+    }
+)  # fmt: skip
+
+
+class Producing:
+    def __init__(self, settings: Settings, now_ms: Callable[[], int]) -> None:
+        self._settings, self._now_ms = settings, now_ms
+        self._lock = threading.Lock()
+        self._names = Names()
+        self._table = Table(self._names, settings.bucket_ms, settings.cells, content=settings.content)
+        self._held: list[Columns] = []  # of the open transaction
+        self._ends: dict[tuple[str, int], int] = {}
+        self._doubts = Doubts(settings.bucket_ms)
+        self._unaudited = 0
+        self._told = False
+        self.batch: list[Any] = []  # acknowledged, not yet looked at; appended to from any thread
+
+    def absorb(self) -> None:
+        with self._lock:
+            self._absorb()
+
+    def _absorb(self) -> None:
+        count = len(self.batch)
+        if not count:
+            return
+        some = self.batch[:count]
+        del self.batch[:count]  # what came in between stands behind
+        try:
+            found = columns(some, self._names, content=self._settings.content)
+        except NotBytes as odd:
+            self._not_audited(count, f"its delivery reports carry objects of type {odd.kind.__name__}")
+            return
+        placed = found.offsets >= 0
+        if not placed.all():
+            unplaced = found[~placed]
+            self._not_audited(len(unplaced), "the broker does not tell it offsets (acks=0?)")
+            self._doubt(unplaced)
+            found = found[placed]
+        if self._settings.transactional:
+            self._hold(found)
+        else:
+            self._add(found)
+
+    def failed(self, report: Any, error: Any) -> None:
+        partition = report.partition()
+        if isinstance(report, Refused) or error.name() in NEVER_WRITTEN or partition is None or partition < 0:
+            return
+        now = self._now_ms()
+        kind, stamp = report.timestamp()
+        with self._lock:
+            self._doubts.add(report.topic(), partition, stamp if kind else now, now)
+
+    def happened(self, event: Event) -> None:
+        if event.what not in (Happening.BEGIN, Happening.COMMIT, Happening.ABORT):
+            return
+        with self._lock:
+            if event.what is Happening.BEGIN and event.error is None:
+                self._doubt_held()  # of a transaction whose end nobody could tell
+                self._absorb()
+            elif event.error is None:
+                self._absorb()
+                held, self._held = self._held, []
+                if event.what is Happening.COMMIT:
+                    for some in held:
+                        self._add(some)
+
+    def contents(self, *, take: bool) -> Contents:
+        with self._lock:
+            self._absorb()
+            rows = self._table.taken() if take else self._table.sketches()
+            ends = dict(self._ends)
+            firsts: dict[tuple[str, int], int] = {}
+            for (topic, partition, _), sketch in rows.items():
+                firsts[topic, partition] = min(sketch.first, firsts.get((topic, partition), sketch.first))
+                ends[topic, partition] = max(sketch.last + 1, ends.get((topic, partition), 0))
+            stretches = tuple(Stretch(*where, self._ends.get(where, first), ends[where]) for where, first in firsts.items())
+            found = Contents(rows, stretches, self._doubts.told(), self._unaudited)
+            if take:
+                self._ends, self._unaudited = ends, 0
+                self._doubts.clear()
+            return found
+
+    def over(self) -> None:
+        """The client is closed: an open transaction's records are in doubt."""
+        with self._lock:
+            self._absorb()
+            self._doubt_held()
+
+    def _add(self, found: Columns) -> None:
+        if len(self._table) < MOST_ROWS:
+            self._table.add(found)
+        else:
+            self._unaudited += len(found)
+            self._doubt(found)
+
+    def _hold(self, found: Columns) -> None:
+        self._held.append(found)
+        if sum(map(len, self._held)) > MOST_WAITING:
+            self._doubt_held()
+
+    def _doubt_held(self) -> None:
+        held, self._held = self._held, []
+        for some in held:
+            self._doubt(some)
+
+    def _doubt(self, them: Columns) -> None:
+        now = self._now_ms()
+        for place, own in by_place(them):
+            topic, partition = self._names.partition(place)
+            latest = max(int(np.max(own.timestamps)), now)
+            self._doubts.add(topic, partition, int(np.min(own.timestamps)), latest, len(own))
+
+    def _not_audited(self, count: int, why: str) -> None:
+        self._unaudited += count
+        if not self._told:
+            self._told = True
+            LOG.warning("tier %s cannot audit records of client %r: %s.", self._settings.tier, self._settings.client, why)
