@@ -15,6 +15,8 @@ USUAL = {
     "log_level": 0,  # the client next door complains of the same brokers already
     "client.id": "kafka-trial-audit",
 }
+ASK_WITHIN = 5.0  # seconds for one try to create the topic
+NOBODY_THERE = ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN", "_DESTROY")
 TOPIC_CONFIG = {"cleanup.policy": "delete", "message.timestamp.type": "LogAppendTime"}
 
 
@@ -25,6 +27,7 @@ class Sender:
         self._config, self._topic = USUAL | dict(connection), topic
         self._producer: Any = None
         self._topic_asked = False
+        self._asking: tuple[Any, Any] | None = None  # an admin client, and what it will answer
         self._complained = False
 
     def sent(self, key: bytes, message: bytes, patience: Callable[[float], float], meanwhile: Callable[[], None]) -> bool:
@@ -41,7 +44,7 @@ class Sender:
 
         if self._producer is None:
             self._producer = Producer(self._config)
-        self._ask_for_the_topic(min(patience(), 5.0))
+        self._ask_for_the_topic(patience, meanwhile)
         told: list[Any] = []
         self._producer.produce(self._topic, message, key, on_delivery=lambda error, _: told.append(error))
         while not told and (left := patience()) > 0:
@@ -60,17 +63,25 @@ class Sender:
         self._complained = False
         return True
 
-    def _ask_for_the_topic(self, within: float) -> None:
+    def _ask_for_the_topic(self, patience: Callable[[], float], meanwhile: Callable[[], None]) -> None:
+        """Whoever may not create topics may still write to one; who finds nobody asks again the next time."""
         from confluent_kafka.admin import AdminClient, NewTopic
 
         if self._topic_asked:
             return
-        connection = {key: value for key, value in self._config.items() if key not in _PRODUCERS_OWN}
-        new = NewTopic(self._topic, num_partitions=1, replication_factor=-1, config=TOPIC_CONFIG)
-        made = AdminClient(connection).create_topics([new], request_timeout=within)[self._topic]
-        error = made.exception()
-        # Whoever may not create topics may still write to one; who finds nobody asks again the next time.
-        self._topic_asked = error is None or error.args[0].name() not in ("_TRANSPORT", "_TIMED_OUT", "_ALL_BROKERS_DOWN")
+        if self._asking is None:
+            connection = {key: value for key, value in self._config.items() if key not in _PRODUCERS_OWN}
+            new = NewTopic(self._topic, num_partitions=1, replication_factor=-1, config=TOPIC_CONFIG)
+            admin = AdminClient(connection)
+            # Kept together: what an admin client was asked is never answered once nobody holds it any more.
+            self._asking = admin, admin.create_topics([new], request_timeout=ASK_WITHIN)[self._topic]
+        _, made = self._asking
+        while not made.done() and patience() > 0:
+            time.sleep(0.02)
+            meanwhile()
+        if made.done():
+            self._asking, error = None, made.exception()
+            self._topic_asked = error is None or error.args[0].name() not in NOBODY_THERE
 
     def _complain(self, trouble: object) -> None:
         if not self._complained:
