@@ -33,12 +33,13 @@ cluster: setup  ## the tests on real clusters alone
 fix: $(STAMP)  ## let ruff mend and format what it can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judgement of 100 million rows, a look at a broker, verdicts on lag
+bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judgement of 100 million rows, a look at a broker, verdicts on lag, interceptors
 	@$(BIN)/python -m benchmarks.cluster_start
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.check
 	@$(BIN)/python -m benchmarks.exporter
 	@$(BIN)/python -m benchmarks.lag
+	@$(BIN)/python -m benchmarks.interceptors
 
 images: setup  ## container images built on the spot, where no registry can be reached (needs root and debootstrap)
 	@compose/images/build.sh

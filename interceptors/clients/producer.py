@@ -94,6 +94,7 @@ class _Producing(Wrapped):
         self._produce = client.produce
         self._delivered = chain.delivered_or_not if picky else chain.delivered
         self._hearing, self._picky = picky or bool(chain.acknowledge), picky
+        self._unseen = not (chain.send or chain.wants_record)
         # The last callback of the application, and what hears for it: most applications have but one.
         self._known: tuple[Any, Any] = (None, chain.hearing(self._on_delivery, failures_only=picky))
         self._adopt(client, untouched(chain, {"produce", "produce_batch"}))
@@ -112,10 +113,12 @@ class _Producing(Wrapped):
         if not self._hearing:
             return callback
         known = self._known  # both at once: another thread may have another callback
-        if known[0] is not callback:
-            both = self._chain.hearing(callback or self._on_delivery, failures_only=self._picky)
-            known = self._known = (callback, both)
-        return known[1]
+        return (known if known[0] is callback else self._remember(callback))[1]
+
+    def _remember(self, callback: Any) -> tuple[Any, Any]:
+        both = self._chain.hearing(callback or self._on_delivery, failures_only=self._picky)
+        self._known = known = (callback, both)
+        return known
 
     def _refused(self, record: ProducerRecord, error: BaseException) -> None:
         told = kafka_error(error)
@@ -205,26 +208,29 @@ class Producer(_Producing):
         timestamp: int = 0,
         headers: Any = None,
     ) -> Any:
-        chain, heard = self._chain, callback or on_delivery
-        if not (chain.send or chain.wants_record):  # acknowledgements alone are of interest, and no record has to be made
+        heard = callback or on_delivery
+        if self._unseen:  # acknowledgements alone are of interest, and no record has to be made
+            known = self._known
+            if known[0] is not heard:
+                known = self._remember(heard)
             try:
-                return self._produce(topic, value, key, partition, self._heard(heard), None, timestamp, headers)
+                return self._produce(topic, value, key, partition, known[1], None, timestamp, headers)
             except BaseException as error:
                 self._refused(ProducerRecord(topic, value, key, pairs(headers) or (), partition, timestamp), error)
                 raise
-        known = () if headers is None else pairs(headers)
-        if known is None:  # of a kind that the client refuses: its own words are the best
+        given = () if headers is None else pairs(headers)
+        if given is None:  # of a kind that the client refuses: its own words are the best
             return self._produce(topic, value, key, partition, heard, None, timestamp, headers)
-        record = make(ProducerRecord, (topic, value, key, known, partition, timestamp, ()))
+        chain, record = self._chain, make(ProducerRecord, (topic, value, key, given, partition, timestamp, ()))
         if chain.send:
             record = chain.on_send(record)
-        topic, value, key, known, partition, timestamp, ears = record
+        topic, value, key, given, partition, timestamp, ears = record
         if ears or chain.wants_record:
             heard = partial(self._delivered, record, heard or self._on_delivery)
         elif self._hearing:
             heard = self._heard(heard)
         try:
-            return self._produce(topic, value, key, partition, heard, None, timestamp, list(known) if known else None)
+            return self._produce(topic, value, key, partition, heard, None, timestamp, list(given) if given else None)
         except BaseException as error:
             self._refused(record, error)
             raise
