@@ -18,18 +18,11 @@ from interceptors.audit.report import Stretch
 from interceptors.audit.settings import Settings
 from interceptors.audit.table import MOST_ROWS, Columns, Names, Table, columns
 from interceptors.contract import Event, Happening
+from interceptors.outcomes import outcome_of_send
 from interceptors.record import Refused
+from kernel.ledger import Outcome
 
 LOG = logging.getLogger("interceptors.audit")
-# Refused by librdkafka itself, or by the broker before it wrote anything: certainly not in the log.
-NEVER_WRITTEN = frozenset(
-    {
-        "_PURGE_QUEUE", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "_QUEUE_FULL", "_INVALID_ARG", "_STATE",
-        "MSG_SIZE_TOO_LARGE", "NOT_ENOUGH_REPLICAS", "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED",
-        "INVALID_MSG", "INVALID_RECORD", "INVALID_TIMESTAMP", "UNSUPPORTED_COMPRESSION_TYPE", "POLICY_VIOLATION",
-        "RECORD_LIST_TOO_LARGE", "TOPIC_EXCEPTION", "INVALID_REQUIRED_ACKS", "UNSUPPORTED_FOR_MESSAGE_FORMAT",
-    }
-)  # fmt: skip
 
 
 class Producing:
@@ -73,7 +66,8 @@ class Producing:
 
     def failed(self, report: Any, error: Any) -> None:
         partition = report.partition()
-        if isinstance(report, Refused) or error.name() in NEVER_WRITTEN or partition is None or partition < 0:
+        unwritten = isinstance(report, Refused) or outcome_of_send(str(error.name())) is Outcome.FAIL
+        if unwritten or partition is None or partition < 0:
             return
         now = self._now_ms()
         kind, stamp = report.timestamp()

@@ -131,7 +131,7 @@ def test_a_producer_and_a_consumer_of_the_same_records_have_the_same_books(audit
 
 def test_a_record_that_may_be_in_the_log_is_told_as_a_doubt_and_one_that_cannot_be_is_not(audit, topic: Topic):
     client = audit()
-    for code in (KafkaError._MSG_TIMED_OUT, KafkaError.MSG_SIZE_TOO_LARGE, KafkaError._PURGE_QUEUE):
+    for code in (KafkaError._MSG_TIMED_OUT, KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.TOPIC_AUTHORIZATION_FAILED):
         client.on_acknowledgement(message(-1001), KafkaError(code))
     client.on_acknowledgement(message(-1001, partition=-1), KafkaError(KafkaError._MSG_TIMED_OUT))
     client.on_acknowledgement(Refused(RECORD, None), KafkaError(KafkaError._QUEUE_FULL))
