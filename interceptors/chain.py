@@ -2,6 +2,8 @@
 
 An interceptor that raises is passed over: the chain goes on with the last good record. Java logs that and nobody sees it;
 here it is counted for each interceptor and hook, with the time that was spent, and logged once in a while.
+
+The same few lines stand in every hook that is called for each record: a function around them would cost as much as they do.
 """
 
 import logging
