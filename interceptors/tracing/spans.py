@@ -5,6 +5,7 @@ then. Whoever records spans decides what becomes of a draft.
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -54,7 +55,7 @@ class Draft:
         return self.start + time.monotonic_ns() - self.began
 
 
-class Recorder:
+class Recorder(ABC):
     """Gives spans their place in a trace, decides which are recorded, and hears of their end."""
 
     rule: Rule | None = None  # None: who records has to be asked for every span
@@ -76,6 +77,7 @@ class Recorder:
         """Where a span can be made whole when it ends: what to make it with. Else it has to begin when it begins."""
         return None
 
+    @abstractmethod
     def begin(
         self,
         name: str,
@@ -89,10 +91,10 @@ class Recorder:
         context: TraceContext | None = None,
     ) -> Draft:
         """`live`: the application may look at the span before it ends. `context`: what `placed` has given it already."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finish(self, draft: Draft, end: int, failure: Failure | None = None) -> None:
-        raise NotImplementedError
+        """It has ended, then; whoever is to hear of it hears now."""
 
     def placed(self, parent: TraceContext | None, rule: Rule) -> TraceContext:
         """A new span under its parent, decided by the rule."""

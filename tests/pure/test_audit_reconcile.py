@@ -544,6 +544,7 @@ def test_what_is_not_complete_is_kept_for_a_day_and_no_longer():
 # ---- chance ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_random_worlds_with_crashes_and_lost_reports_never_raise_a_false_alarm():
     """Producers and consumers are killed between reports, reports get lost or come twice; no record is lost or doubled."""
     for seed in range(300):
@@ -553,6 +554,7 @@ def test_random_worlds_with_crashes_and_lost_reports_never_raise_a_false_alarm()
             assert one.verdict not in (Verdict.MISSING, Verdict.EXTRA), (seed, one)
 
 
+@pytest.mark.slow
 def test_in_quiet_random_worlds_exactly_what_was_lost_is_named():
     for seed in range(100):
         world, chance = World(), random.Random(seed)

@@ -33,6 +33,7 @@ def test_spark_finds_plain_columns():
     assert len(row["sum"]) == len(row["xor"]) == 16
 
 
+@pytest.mark.slow
 def test_a_small_report_is_one_message_and_a_large_one_several_that_say_the_same():
     assert [part for part, _ in parts(report())] == [report()]
     large = report(rows=3000)

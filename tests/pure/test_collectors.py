@@ -105,6 +105,7 @@ def test_an_answer_that_is_not_jolokias_is_named(text: bytes, sentence: str):
     assert caught.value.reason == "bad-answer"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("node", NODES)
 def test_what_the_agent_shows_is_traced_back_to_where_it_came_from(node: str):
     """As the agent would show it, for every reading that feeds a metric; and back again."""

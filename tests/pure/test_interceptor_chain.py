@@ -527,6 +527,7 @@ def test_calls_errors_and_time_are_prometheus_counters_that_outlive_the_client()
     assert figures(registry)["kafka_interceptor_calls_total"][("Breaking", "on_send", "client")] == 2
 
 
+@pytest.mark.slow
 def test_a_client_that_is_collected_as_garbage_in_the_middle_of_a_scrape_is_neither_waited_for_nor_lost(
     monkeypatch: pytest.MonkeyPatch,
 ):

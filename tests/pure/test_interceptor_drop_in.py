@@ -132,6 +132,7 @@ def arguments_of(original: type, method: str) -> list[str]:
     return [name for name, parameter in told.parameters.items() if parameter.kind in kinds and name != "self"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_method_can_be_called_as_the_originals_by_position_and_by_name(name: str):
     ours, original = getattr(interceptors, name), ORIGINALS[name]
@@ -526,6 +527,7 @@ WRONG_PRODUCE: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chain", EVERY_CHAIN)
 @pytest.mark.parametrize("wrong", WRONG_PRODUCE, ids=lambda wrong: f"{next(iter(wrong.items()))}"[:30])
 def test_what_the_original_refuses_is_refused_in_its_words(wrong: dict[str, Any], chain: Callable[[], dict[str, Any]]):

@@ -212,6 +212,7 @@ def test_what_follows_the_open_hangs_under_it():
     assert [(one["In-Reply-To"], one["References"]) for one in (again, last)] == [(root, root)] * 2
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_no_name_of_a_group_writes_a_header_of_its_own(name: str):
     sent = mail().message(notice(group=name + "\r\nBcc: evil@example.org\n\n<b>x</b>", reason=name))

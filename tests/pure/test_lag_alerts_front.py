@@ -123,6 +123,7 @@ def test_a_bug_in_a_channel_ends_nothing_and_its_text_is_not_written(started: An
     assert "SECRET" not in caplog.text
 
 
+@pytest.mark.slow
 def test_a_receiver_that_hangs_holds_up_no_other_and_no_end(started: Any):
     hung, well = Paper("hung"), Paper("well")
     hung.door.clear()

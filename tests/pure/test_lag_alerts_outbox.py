@@ -356,6 +356,7 @@ def test_tables_that_say_something_else_are_put_aside_too(file: Path):
     box.close()
 
 
+@pytest.mark.slow
 def test_two_cannot_send_from_one_file(file: Path):
     box = Outbox(file)
     with pytest.raises(UsageError, match="is in use: another process sends from it"):
@@ -411,6 +412,7 @@ EVENTS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(EVENTS)
 def test_whatever_happens_and_whenever_it_is_killed_an_open_that_arrived_has_one_close(events: list[Any]):

@@ -269,12 +269,14 @@ class DuplicatesKept(NaiveBurrow):
 CHANGED = [model for model in NaiveBurrow.__subclasses__() if model.__module__ == __name__]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", CHANGED, ids=lambda model: model.__name__)
 def test_a_rule_that_is_a_little_different_is_noticed(changed):
     assert len(CHANGED) == 12
     assert any(said != naive_answer(case, NOW, changed) for case, said in answered())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", ["_rewound", "_never_falls"])
 def test_a_rule_of_ours_that_is_broken_is_noticed(broken, monkeypatch):
     monkeypatch.setattr(f"lag_monitor.burrow.rules.{broken}", lambda numbers, there: np.zeros(len(numbers), np.bool_))
@@ -350,6 +352,7 @@ def test_commits_in_batches_are_remembered_as_one_by_one(crowded, few, monkeypat
         assert remembered(fed(case, random.Random(seed))) == remembered(fed(case)), seed
 
 
+@pytest.mark.slow
 def test_batches_between_all_other_events_are_remembered_as_one_by_one(monkeypatch):
     monkeypatch.setattr(windows, "FEW", 0)
 

@@ -392,6 +392,7 @@ def test_a_consumer_idle_for_an_hour_is_not_stopped_by_the_next_record():
     assert world.status() is Status.STALLED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("member", [True, False])
 def test_a_record_that_carries_an_old_time_does_not_make_a_consumer_at_the_end_look_dead(member):
     """Mirrored and refilled topics keep the times of their records."""
@@ -935,6 +936,7 @@ def test_a_consumer_that_was_fine_while_the_monitor_was_blind_is_fine_after(behi
     assert set(world.told[-10:]) == {Status.OK}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before", ["at the end", "idle for an hour", "a little behind"])
 @pytest.mark.parametrize("member", [True, False])
 def test_a_consumer_that_died_while_the_monitor_was_blind_is_told_but_not_at_once(before, member):
@@ -1023,6 +1025,7 @@ def scenes() -> dict[str, World]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [3_600.0, -3_600.0])
 @pytest.mark.parametrize("scene", scenes().keys())
 def test_a_clock_that_is_set_by_an_hour_changes_no_verdict(scene, seconds):
@@ -1131,6 +1134,7 @@ def take_step(world: World, what: str, partition: int, amount: int) -> bool:
     return what != "blind"
 
 
+@pytest.mark.slow
 @given(STEPS, st.sampled_from([1, 2, 10]), st.booleans(), st.booleans())
 @settings(max_examples=150)
 def test_whatever_happens_figures_stay_figures(steps, intervals, reads_topic, time_known):

@@ -198,6 +198,7 @@ def test_a_name_that_no_path_can_hold_is_asked_for_in_the_query(name: str):
     assert client(views).get("/api/clusters/prod/group", params={"name": name}).json()["group"] == name
 
 
+@pytest.mark.slow
 @given(name=st.text(min_size=1), reason=st.text())
 def test_any_name_is_found_and_told(name: str, reason: str):
     if name in (".", ".."):

@@ -292,6 +292,7 @@ def test_hostile_names_are_only_text():
         assert harmless(page) and "\u202e" not in page and "{{ 7 * 7 }}" in Tags(page).text
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     name=st.text(alphabet=st.characters(exclude_categories=[]), min_size=1),

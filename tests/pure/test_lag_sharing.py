@@ -216,6 +216,7 @@ def shard(key: str) -> int:
     return ord(key[-1]) % 2
 
 
+@pytest.mark.slow
 @given(st.lists(exports, max_size=5), st.sets(st.sampled_from([0, 1])), st.booleans())
 def test_exactly_what_differs_is_written_and_nothing_of_other_shards(told: list[Plain], mine: set[int], at_rest: bool):
     topic = Topic()
@@ -352,6 +353,7 @@ def test_what_is_taken_over_waits_to_be_released_too():
         paper.hears("open")
 
 
+@pytest.mark.slow
 def test_what_arrives_while_it_is_taken_over_is_not_sent_again():
     paper = Paper()
     paper.door.clear()

@@ -231,6 +231,7 @@ def test_a_deletion_is_settled_once_and_not_again():
 # ---- what is malformed ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_damaged_records_harm_nobody_and_the_good_among_them_are_taken():
     chance = random.Random(23)
     store, taker = taken(store=store_of(orders=4, audit=2))

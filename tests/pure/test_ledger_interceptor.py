@@ -536,6 +536,7 @@ def test_the_child_of_a_fork_leaves_its_parents_ledger_alone(run: Run):
     assert told(run.rows(), "outcome") == [("ok",)]
 
 
+@pytest.mark.slow
 def test_rows_reach_the_disk_though_the_application_is_silent(run: Run):
     shop = run.client()
     reported(shop.on_send(ProducerRecord("orders")), Message())
@@ -616,6 +617,7 @@ def test_a_value_that_cannot_be_had_costs_its_record_the_row_and_nothing_else(ru
     assert shop.foreign == 4
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_ledger_and_not_the_application(run: Run, caplog: pytest.LogCaptureFixture):
     shop = run.client()
     (run.folder / "ledger" / ".shop.00001.parquet.new").symlink_to("/dev/full")

@@ -28,6 +28,7 @@ def test_there_is_a_mutator_for_every_anomaly():
     assert list(MUTATORS) == list(ANOMALIES)
 
 
+@pytest.mark.slow
 def test_each_mutation_shows_exactly_its_own_anomaly(clean_run: Path, capsys: pytest.CaptureFixture[str]):
     found = list(mutants(clean_run))
 

@@ -336,6 +336,7 @@ def seen_in(fast: FlatOut) -> Counter[int]:
     return Counter([*map(int, columns.get("value", [])), *(row["value"] for row in rows)])
 
 
+@pytest.mark.slow
 @given(fates=st.lists(st.sampled_from([None, None, None, "_MSG_TIMED_OUT", "MSG_SIZE_TOO_LARGE", "silence"]), min_size=1))
 def test_flat_out_every_record_is_told_exactly_once(fates: list[str | None]):
     kafka = Librdkafka(fate=lambda number: fates[number % len(fates)])
