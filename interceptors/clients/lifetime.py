@@ -43,8 +43,13 @@ def _in_child() -> None:
             vars(client)[name] = refusal
         _alive.discard(client)
         client._forget()
-        # Never to be freed: librdkafka would wait for threads that are not there, and bring the child down (SIGSEGV).
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(client._client))
+        # librdkafka would wait for threads that are not there, and bring the child down (SIGSEGV).
+        never_freed(client._client)
+
+
+def never_freed(original: Any) -> None:
+    """The process ends without librdkafka's farewell, which has no bound: it waits for all of its threads."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(original))
 
 
 def _refusal(what: str, parent: int) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import confluent_kafka
 
 from interceptors.chain import Chain
+from interceptors.clients.lifetime import never_freed
 from interceptors.clients.serving import serves
 from interceptors.clients.wrapped import Wrapped, refuse_as
 from interceptors.contract import PRODUCER_HOOKS, Happening
@@ -160,8 +161,12 @@ class _Producing(Wrapped):
         finally:
             self._over()
 
-    def _settle(self, patience: float, how: str) -> None:
-        """Give what is in flight this long, then take it back, so that its failure is heard, and say how much it was."""
+    def _settle(self, patience: float, how: str) -> bool:
+        """Give what is in flight this long, then take it back, so that its failure is heard, and say how much it was.
+
+        True if all of it had its answer.
+        """
+        left = 0
         try:
             self._client.flush(patience)
             self._client.poll(0)  # librdkafka's own events, such as "broker is down", would be counted as records
@@ -171,9 +176,11 @@ class _Producing(Wrapped):
                 LOG.warning(LEFT, named(how, self._chain), left, patience)
         except Exception as error:  # closed already, or failed for good: there is nothing to wait for
             LOG.debug("nothing could be flushed: %s", error)
+        return not left
 
     def _at_exit(self) -> None:
-        self._settle(EXIT_PATIENCE if self._limit is None else self._limit, "ended with its program")
+        if not self._settle(EXIT_PATIENCE if self._limit is None else self._limit, "ended with its program"):
+            never_freed(self._client)
         self._over()
 
     def __len__(self) -> int:

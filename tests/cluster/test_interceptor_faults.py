@@ -118,7 +118,9 @@ def test_a_program_that_ends_without_flushing_has_its_records_acknowledged_first
         cluster.address.bootstrap,
         kit.topic,
         """
+        atexit.register(lambda: print("held by", sys.getrefcount(producer._client) - before, flush=True))
         producer = interceptors.Producer(config(Says, linger_ms=1000))
+        before = sys.getrefcount(producer._client)
         for n in range(10):
             producer.produce(TOPIC, f"{n}", partition=0)
         """,
@@ -128,7 +130,7 @@ def test_a_program_that_ends_without_flushing_has_its_records_acknowledged_first
     arrived = [record.value() for record in read(consumer, 10)]
     consumer.close()
 
-    assert (code, said, complained) == (0, ["True close 10 10 0"], "")
+    assert (code, said, complained) == (0, ["True close 10 10 0", "held by 0"], "")
     assert arrived == [f"{n}".encode() for n in range(10)]
 
 
@@ -137,13 +139,15 @@ def test_without_a_broker_it_ends_within_its_limit_and_says_how_many_were_left()
         "localhost:1",
         "t",
         """
+        atexit.register(lambda: print("held by", sys.getrefcount(producer._client) - before, flush=True))
         producer = interceptors.Producer(config(Says, client_id="shop", interceptor_close_timeout_ms=300))
+        before = sys.getrefcount(producer._client)
         for n in range(10):
             producer.produce(TOPIC, f"{n}")
         """,
     )
 
-    assert (code, said) == (0, ["True close 10 0 10"])
+    assert (code, said) == (0, ["True close 10 0 10", "held by 1"])  # one more: librdkafka's farewell has no bound
     assert complained.strip() == (
         "a producer (shop) ended with its program with 10 records that had no answer after 0.3 s: "
         "whether they are in the log is not known"
@@ -243,12 +247,15 @@ def test_a_child_of_a_client_with_librdkafkas_own_mock_cluster_is_not_brought_do
 
 
 def test_a_child_may_have_clients_of_its_own(cluster: Cluster):
+    """Its parent is connected before it forks: while a thread looks up a name, it holds a lock of the C library, which would
+    stay shut in the child for ever (seen in 3 of 600 forks, with confluent-kafka alone as well)."""
     kit = Kit(cluster, interceptors, [])
     code, said, _, _ = program(
         cluster.address.bootstrap,
         kit.topic,
         """
         producer = interceptors.Producer(config(Says))
+        producer.list_topics(timeout=30)
         child = os.fork()
         if child:
             print("child", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
