@@ -7,13 +7,14 @@ coroutine that got the record.
 import time
 import weakref
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import confluent_kafka.aio
 from confluent_kafka import KafkaException
 
 from interceptors.chain import Chain
+from interceptors.clients.awaited import Awaited
 from interceptors.clients.consumer import answered, committed, through, untouched, wanted
 from interceptors.clients.holding import Holding
 from interceptors.clients.producer import kafka_error
@@ -27,13 +28,16 @@ Callback = Callable[..., Awaitable[Any]]
 class _Consuming(Wrapped):
     _hooks, _role = CONSUMER_HOOKS, "consumer"
 
-    def _prepare(self, given: dict[str, Any]) -> dict[str, Any]:
-        theirs, chain = self._load(given), self._chain
+    def _load(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        theirs, chain = super()._load(given), self._chain
         self._asked: deque[int] = deque()
         if chain.commit or chain.event:
             theirs["on_commit"] = _on_commit(chain, self._asked, theirs.get("on_commit"))
         self._holding = Holding(chain)
         return theirs
+
+    def _untouched(self) -> set[str]:
+        return untouched(self._chain)
 
     # ---- records ------------------------------------------------------------------------------------------------------
 
@@ -164,29 +168,16 @@ def _with_us(ours: "weakref.ref[Any]", callback: Callback) -> Callback:
 class AIOConsumer(_Consuming):
     """confluent_kafka.aio.AIOConsumer with interceptors."""
 
+    _original = confluent_kafka.aio.AIOConsumer
+
     def __init__(self, consumer_conf: dict[str, Any], *args: Any, **kwargs: Any) -> None:
-        theirs = self._prepare(consumer_conf)
-        try:
-            self._adopt(confluent_kafka.aio.AIOConsumer(theirs, *args, **kwargs), untouched(self._chain))
-        except BaseException:
-            self._chain.close()
-            raise
+        theirs = self._load(consumer_conf)
+        with self._making():
+            self._adopt(self._original(theirs, *args, **kwargs))
 
 
 @serves(confluent_kafka.aio.AsyncDeserializingConsumer)
-class AsyncDeserializingConsumer(_Consuming):
+class AsyncDeserializingConsumer(_Consuming, Awaited):
     """confluent_kafka.aio.AsyncDeserializingConsumer with interceptors. Made by `await`, as the original."""
 
-    def __new__(cls, conf: dict[str, Any], **kwargs: Any) -> Any:
-        return cls._made(conf, kwargs)
-
-    @classmethod
-    async def _made(cls, conf: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        made = object.__new__(cls)
-        theirs = made._prepare(conf)
-        try:
-            made._adopt(await confluent_kafka.aio.AsyncDeserializingConsumer(theirs, **kwargs), untouched(made._chain))
-        except BaseException:
-            made._chain.close()
-            raise
-        return made
+    _original = confluent_kafka.aio.AsyncDeserializingConsumer

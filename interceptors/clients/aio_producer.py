@@ -14,7 +14,19 @@ import confluent_kafka.aio
 from confluent_kafka import KafkaError
 
 from interceptors.chain import Chain
-from interceptors.clients.producer import LEFT, LOG, TRANSACTION, handed_over, kafka_error, named, pairs, untouched
+from interceptors.clients.awaited import Awaited
+from interceptors.clients.lifetime import never_freed
+from interceptors.clients.producer import (
+    LEFT,
+    LOG,
+    TRANSACTION,
+    handed_over,
+    kafka_error,
+    named,
+    pairs,
+    unanswered,
+    untouched,
+)
 from interceptors.clients.serving import serves
 from interceptors.clients.with_headers import SerializingWithHeaders, WithHeaders
 from interceptors.clients.wrapped import Wrapped
@@ -24,6 +36,9 @@ from interceptors.record import ProducerRecord, Refused
 
 class _Producing(Wrapped):
     _hooks, _role = PRODUCER_HOOKS, "producer"
+
+    def _untouched(self) -> set[str]:
+        return untouched(self._chain, {"produce"})
 
     # ---- records ------------------------------------------------------------------------------------------------------
 
@@ -84,8 +99,7 @@ class _Producing(Wrapped):
     async def _settle(self, patience: float) -> None:
         try:
             await self._client.flush(patience)
-            await self._client.poll(0)
-            if left := len(self._client):
+            if left := unanswered(self._client, self._client._producer.poll):
                 await self._client.purge()
                 LOG.warning(LEFT, named("was closed", self._chain), left, patience)
         except Exception as error:  # closed already, or failed for good: there is nothing to wait for
@@ -93,11 +107,15 @@ class _Producing(Wrapped):
 
     def _at_exit(self) -> None:
         """No loop runs any more: what was not awaited has no answer."""
-        with suppress(Exception):  # a report finds no loop to tell
-            self._client._producer.poll(0)  # librdkafka counts its own errors among what is waiting; they are no records
-        if left := len(self._client):
+
+        def poll(patience: float) -> None:
+            with suppress(Exception):  # a report finds no loop to tell
+                self._client._producer.poll(patience)
+
+        if left := unanswered(self._client, poll):
             how = named("ended with its program", self._chain)
             LOG.warning("a producer %s and %d records that had no answer: await its close()", how, left)
+            never_freed(self._client)
         self._over()
 
     def __len__(self) -> int:
@@ -128,13 +146,12 @@ def _told(error: BaseException) -> Any:
 class AIOProducer(_Producing):
     """confluent_kafka.aio.AIOProducer with interceptors, and with headers."""
 
+    _original = WithHeaders
+
     def __init__(self, producer_conf: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         theirs = self._load(producer_conf)
-        try:
-            self._adopt(WithHeaders(theirs, *args, **kwargs), untouched(self._chain, {"produce"}))
-        except BaseException:
-            self._chain.close()
-            raise
+        with self._making():
+            self._adopt(self._original(theirs, *args, **kwargs))
 
     async def produce(self, topic: str, value: Any = None, key: Any = None, *args: Any, **kwargs: Any) -> Any:
         headers = kwargs.get("headers")
@@ -146,22 +163,10 @@ class AIOProducer(_Producing):
 
 
 @serves(confluent_kafka.aio.AsyncSerializingProducer)
-class AsyncSerializingProducer(_Producing):
+class AsyncSerializingProducer(_Producing, Awaited):
     """confluent_kafka.aio.AsyncSerializingProducer with interceptors, and with headers. Made by `await`, as the original."""
 
-    def __new__(cls, conf: dict[str, Any], **kwargs: Any) -> Any:
-        return cls._made(conf, kwargs)
-
-    @classmethod
-    async def _made(cls, conf: dict[str, Any], kwargs: dict[str, Any]) -> Any:
-        made = object.__new__(cls)
-        theirs = made._load(conf)
-        try:
-            made._adopt(await SerializingWithHeaders(theirs, **kwargs), untouched(made._chain, {"produce"}))
-        except BaseException:
-            made._chain.close()
-            raise
-        return made
+    _original = SerializingWithHeaders
 
     async def produce(
         self, topic: str, key: Any = None, value: Any = None, partition: int = -1, timestamp: int = 0, headers: Any = None

@@ -67,7 +67,6 @@ def untouched(chain: Chain) -> set[str]:
 
 class _Consuming(Wrapped):
     _hooks, _role = CONSUMER_HOOKS, "consumer"
-    _original: type
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         refuse_as(self._original, args, kwargs)
@@ -76,14 +75,14 @@ class _Consuming(Wrapped):
         self._asked: deque[int] = deque()  # when asynchronous commits were asked for that have no answer yet
         if chain.commit or chain.event:
             theirs["on_commit"] = _on_commit(chain, self._asked, theirs.get("on_commit"))
-        try:
+        with self._making():
             client = self._original(theirs, *args[1:])
-        except BaseException:
-            chain.close()
-            raise
         self._holding = Holding(chain)
         self._poll, self._consume = client.poll, client.consume
-        self._adopt(client, untouched(chain))
+        self._adopt(client)
+
+    def _untouched(self) -> set[str]:
+        return untouched(self._chain)
 
     # ---- records ------------------------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ application hears of it, also if it was refused before it was sent.
 
 import logging
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -64,6 +65,12 @@ def named(how: str, chain: Chain) -> str:
     return f"({chain.client}) {how}" if chain.client else how
 
 
+def unanswered(original: Any, poll: Callable[[float], Any]) -> int:
+    """How many records have no answer yet. librdkafka counts its own events, such as "broker is down", among them until they
+    are polled; of several looks the least is right, because one may come between poll and count."""
+    return min((poll(0), len(original))[1] for _ in range(3))
+
+
 def handed_over(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The offsets among the arguments of a transaction's call, if it has any."""
     offsets = args[0] if args else kwargs.get("positions")
@@ -74,7 +81,6 @@ class _Producing(Wrapped):
     """What all producers share: the chain, transactions, the end."""
 
     _hooks, _role = PRODUCER_HOOKS, "producer"
-    _original: type
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         refuse_as(self._original, args, kwargs)
@@ -85,11 +91,8 @@ class _Producing(Wrapped):
         picky = theirs.get(ONLY_ERRORS) is True and bool(chain.send or chain.acknowledge)
         if picky:
             theirs[ONLY_ERRORS] = False
-        try:
+        with self._making():
             client = self._original(theirs, *args[1:])
-        except BaseException:
-            chain.close()
-            raise
         # Callbacks of single records hide the configured one, so it is called from ours.
         self._on_delivery = theirs.get("on_delivery")
         self._produce = client.produce
@@ -98,7 +101,10 @@ class _Producing(Wrapped):
         self._unseen = not (chain.send or chain.wants_record)
         # The last callback of the application, and what hears for it: most applications have but one.
         self._known: tuple[Any, Any] = (None, chain.hearing(self._on_delivery, failures_only=picky))
-        self._adopt(client, untouched(chain, {"produce", "produce_batch"}))
+        self._adopt(client)
+
+    def _untouched(self) -> set[str]:
+        return untouched(self._chain, {"produce", "produce_batch"})
 
     # ---- records ------------------------------------------------------------------------------------------------------
 
@@ -169,8 +175,7 @@ class _Producing(Wrapped):
         left = 0
         try:
             self._client.flush(patience)
-            self._client.poll(0)  # librdkafka's own events, such as "broker is down", would be counted as records
-            if left := len(self._client):
+            if left := unanswered(self._client, self._client.poll):
                 self._client.purge()
                 self._client.flush(1.0)
                 LOG.warning(LEFT, named(how, self._chain), left, patience)

@@ -1,7 +1,9 @@
 """What all wrapped clients are: an original, a chain, and an end that the chain hears of whichever way it comes."""
 
 import weakref
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import GenericAlias
 from typing import Any, ClassVar
 
@@ -20,7 +22,8 @@ def refuse_as(original: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         original()
 
 
-class Wrapped:
+class Wrapped(ABC):
+    _original: ClassVar[Any]
     _client: Any
     _chain: Chain
     _hooks: ClassVar[tuple[str, ...]]
@@ -36,8 +39,22 @@ class Wrapped:
         self._chain = Chain(loading.load(config, self._hooks, self._role), str(config.get("client.id", "")))
         return theirs
 
-    def _adopt(self, client: Any, untouched: set[str]) -> None:
+    @contextmanager
+    def _making(self) -> Iterator[None]:
+        """A client that its original refuses to make leaves no open interceptors behind."""
+        try:
+            yield
+        except BaseException:
+            self._chain.close()
+            raise
+
+    @abstractmethod
+    def _untouched(self) -> set[str]:
+        """What of the original's methods the chain has no interest in."""
+
+    def _adopt(self, client: Any) -> None:
         self._client = client
+        untouched = self._untouched()
         bind(self, client, untouched if self._limit is None else untouched - {"close"})
         if self._chain or self._limit is not None:
             chains.add(self._chain)

@@ -189,10 +189,6 @@ def test_headers_and_timestamps_which_the_originals_refuse_arrive_in_order_with_
             await consumer.assign([kit.where(0)])
             return [(r.value(), r.headers(), r.timestamp()[1]) for r in await read(consumer, 7)]
 
-    async def refused(kit: Kit) -> None:
-        async with kit.client("AIOProducer") as producer:
-            await producer.produce(kit.topic, "v", headers={"a": b"1"})
-
     for chain in ([], [Hearing()]):
         kit = Kit(cluster, interceptors, chain)
         assert asyncio.run(send(kit)) == [0, 1, 2, 3, 4, 5, 6]
@@ -201,8 +197,18 @@ def test_headers_and_timestamps_which_the_originals_refuse_arrive_in_order_with_
             (f"{n}".encode(), [("n", f"{n}".encode()), ("b", b"\xff")] if n in (1, 3, 5) else None) for n in range(7)
         ]
         assert found[6][2] == NOW
+
+
+def test_the_originals_still_refuse_headers(cluster: Cluster):
+    """Not ours: confluent-kafka's own. When this fails, they have learnt it, and clients/with_headers.py can go."""
+    kit = Kit(cluster, confluent_kafka.aio, None)
+
+    async def send() -> None:
+        async with kit.client("AIOProducer") as producer:
+            await producer.produce(kit.topic, "v", headers={"a": b"1"})
+
     with pytest.raises(NotImplementedError, match="Headers are not supported"):
-        asyncio.run(refused(Kit(cluster, confluent_kafka.aio, None)))
+        asyncio.run(send())
 
 
 def test_a_header_that_cannot_be_sent_fails_its_own_record_alone(cluster: Cluster):

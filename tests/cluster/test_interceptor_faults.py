@@ -175,15 +175,17 @@ def test_an_asyncio_program_that_ends_without_close_says_so():
         "t",
         """
         async def main():
-            global producer
+            global producer, before
             producer = interceptors.AIOProducer(config(Says))
+            before = sys.getrefcount(producer._client)
             await producer.produce(TOPIC, "v")
 
+        atexit.register(lambda: print("held by", sys.getrefcount(producer._client) - before, flush=True))
         asyncio.run(main())
         """,
     )
 
-    assert code == 0 and said[:1] == ["True close 1 0 0"]
+    assert code == 0 and said[:2] == ["True close 1 0 0", "held by 1"]
     assert "a producer ended with its program and 1 records that had no answer: await its close()" in complained
 
 

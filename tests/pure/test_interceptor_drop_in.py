@@ -21,7 +21,6 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.serialization import IntegerSerializer, StringDeserializer, StringSerializer
 
 import interceptors
-from interceptors.clients import aio_producer
 from interceptors.clients.serving import serves
 from interceptors.clients.wrapped import Wrapped
 from tests.pure.recording_interceptor import MOCK, Recording, noting, outcome
@@ -94,6 +93,9 @@ def test_until_somebody_decides_it_is_handed_on():
     @serves(Tomorrow)
     class Ours(Wrapped):
         _limit = None
+
+        def _untouched(self) -> set[str]:
+            return set()
 
     ours = Ours()
     ours._client = Tomorrow()
@@ -207,15 +209,8 @@ def substitute(monkeypatch: pytest.MonkeyPatch, name: str) -> list[Any]:
     for method, answer in QUIET.items():
         if "Consumer" in name:
             _answering(double, method, answer, log)
-    if name in SYNC:
-        monkeypatch.setattr(getattr(interceptors, name), "_original", double)
-    elif name == "AIOConsumer":
-        monkeypatch.setattr(confluent_kafka.aio, name, double)
-    elif name == "AIOProducer":
-        monkeypatch.setattr(aio_producer, "WithHeaders", double)
-    else:
-        home = aio_producer if "Producer" in name else confluent_kafka.aio
-        monkeypatch.setattr(home, "SerializingWithHeaders" if "Producer" in name else name, awaited(double))
+    made = awaited(double) if name.startswith("Async") else double
+    monkeypatch.setattr(getattr(interceptors, name), "_original", made)
     return log
 
 
@@ -274,14 +269,14 @@ def _answer_produce_with_a_future(monkeypatch: pytest.MonkeyPatch, name: str) ->
     """An asyncio producer's produce() answers with a future, to which ours listens."""
     if name not in ASYNC or "Producer" not in name:
         return
-    target = "WithHeaders" if name == "AIOProducer" else "SerializingWithHeaders"
-    inner = getattr(aio_producer, target)
+    ours = getattr(interceptors, name)
+    inner = ours._original
 
     def with_future(*args: Any, **kwargs: Any) -> Any:
         made = inner(*args, **kwargs)
         return _later(made) if inspect.isawaitable(made) else _patched(made)
 
-    monkeypatch.setattr(aio_producer, target, with_future)
+    monkeypatch.setattr(ours, "_original", staticmethod(with_future))
 
 
 async def _later(made: Any) -> Any:
