@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.found import NOTHING, Found, told, witness
 from chaos.checkers.tables import first_rows
 from chaos.evidence.columns import Bools
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -26,12 +27,4 @@ def _findings(history: History, facts: Facts, values: list[int]) -> Iterator[Fin
     size, shown = history.values.size, np.array(values, dtype=np.int64)
     read_by, sent_by = first_rows(reads.value, size, shown, committed), first_rows(sends.value, size, shown)
     for value in values:
-        row, sent = read_by[value], sent_by[value]
-        txn = int(sends.txn[sent])
-        why = f"in transaction {history.txns[txn]}, which was aborted" if txn >= 0 else "and was told that it failed"
-        sentence = (
-            f"{who(history, reads, row)} read value {history.values.value(value)} at "
-            f"{where(history, int(reads.partition[row]), int(reads.offset[row]))}; "
-            f"{who(history, sends, sent)} sent it {why}."
-        )
-        yield at_row("aborted-read", history, reads, row, sentence)
+        yield findings.aborted_read(witness(history, reads, read_by[value]), witness(history, sends, sent_by[value]))

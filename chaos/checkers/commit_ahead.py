@@ -1,8 +1,9 @@
 """Did a group commit past a record it had not read? After a restart nobody would read it any more."""
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.found import NOTHING, Found, told, witness
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -22,9 +23,4 @@ def commit_ahead(history: History, facts: Facts) -> Found:
 
 
 def _finding(history: History, commit: int, last: int, passed: int) -> Finding:
-    turns = history.turns
-    sentence = (
-        f"{who(history, turns, commit)} committed {where(history, int(turns.partition[commit]), int(turns.offset[commit]))} "
-        f"having read up to offset {history.reads.offset[last]}, past {passed} {'record' if passed == 1 else 'records'}."
-    )
-    return at_row("commit-ahead", history, turns, commit, sentence)
+    return findings.commit_ahead(witness(history, history.turns, commit), int(history.reads.offset[last]), passed)

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, told, where
-from chaos.checkers.seats import Seat, seats_of
+from chaos.checkers.found import NOTHING, Found, told, witness
+from chaos.checkers.seats import seats_of
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -23,11 +24,4 @@ def _findings(history: History, facts: Facts) -> Iterator[Finding]:
     seats = seats_of(history, lambda place, value: np.isin(value, shown), facts.places)
     for value in shown.tolist():
         spots = {seat.place: seat for seat in seats if seat.value == value}
-        witness = spots[min(spots)]
-        words = " and at ".join(_spot(history, spots[place]) for place in sorted(spots))
-        sentence = f"Value {history.values.value(value)} is in the log {len(spots)} times: at {words}."
-        yield at_row("duplicate", history, witness.rows, witness.row, sentence)
-
-
-def _spot(history: History, seat: Seat) -> str:
-    return where(history, int(seat.rows.partition[seat.row]), int(seat.rows.offset[seat.row]))
+        yield findings.duplicate([witness(history, spots[place].rows, spots[place].row) for place in sorted(spots)])

@@ -1,4 +1,4 @@
-"""What a checker hands back, and how it says where something is."""
+"""What a checker hands back, and the rows that bear witness to it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ import numpy as np
 
 from chaos.evidence.columns import Ints
 from chaos.evidence.history import History, Rows
+from kernel.findings import Witness
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -34,30 +35,17 @@ def in_log_order(history: History, rows: Rows, chosen: Ints) -> Ints:
     return chosen[order[:MOST_FINDINGS]]
 
 
-def at_row(name: str, history: History, rows: Rows, row: int, sentence: str) -> Finding:
-    """A finding that points at a row, with everything the row knows."""
-    partition = int(rows.partition[row])
+def witness(history: History, rows: Rows, row: int) -> Witness:
+    """Everything that a row knows."""
+    partition, offset = int(rows.partition[row]), int(rows.offset[row])
     topic, number = history.partitions[partition] if partition >= 0 else (None, None)
-    offset = int(rows.offset[row])
     txn = int(rows.txn[row]) if rows.txn.size else -1
-    return Finding(
-        name,
-        sentence,
+    return Witness(
+        client=history.clients[int(rows.client[row])],
+        op=int(rows.op[row]),
         topic=topic,
         partition=number,
         offset=offset if offset >= 0 else None,
         value=history.values.value(int(rows.value[row])) if rows.value.size else None,
         txn=history.txns[txn] if txn >= 0 else None,
-        client=history.clients[int(rows.client[row])],
-        op=int(rows.op[row]),
     )
-
-
-def where(history: History, partition: int, offset: int | None = None) -> str:
-    """As people write it: orders-0 @ 8812."""
-    topic, number = history.partitions[partition]
-    return f"{topic}-{number}" if offset is None or offset < 0 else f"{topic}-{number} @ {offset}"
-
-
-def who(history: History, rows: Rows, row: int) -> str:
-    return f"{history.clients[int(rows.client[row])]} (op {int(rows.op[row])})"

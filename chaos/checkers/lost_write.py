@@ -1,8 +1,9 @@
 """Did an acknowledged record vanish? The question every run exists to answer."""
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import Found, at_row, in_log_order, told, where, who
+from chaos.checkers.found import Found, in_log_order, told, witness
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import Finding
 
 
@@ -14,9 +15,4 @@ def lost_write(history: History, facts: Facts) -> Found:
 
 def _finding(history: History, facts: Facts, row: int) -> Finding:
     sends = history.sends
-    partition, offset = int(sends.partition[row]), int(sends.offset[row])
-    sentence = (
-        f"Value {history.values.value(int(sends.value[row]))}, acknowledged to {who(history, sends, row)} at "
-        f"{where(history, partition, offset)}, was never read; the log goes on to {facts.drained_end[partition]}."
-    )
-    return at_row("lost-write", history, sends, row, sentence)
+    return findings.lost_write(witness(history, sends, row), int(facts.drained_end[sends.partition[row]]))

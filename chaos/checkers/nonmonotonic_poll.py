@@ -1,8 +1,9 @@
 """Did a reader go back inside one assignment? Without a seek, a position only rises."""
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import Found, at_row, told, where, who
+from chaos.checkers.found import Found, told, witness
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -12,9 +13,5 @@ def nonmonotonic_poll(history: History, facts: Facts) -> Found:
 
 
 def _finding(history: History, facts: Facts, place: int) -> Finding:
-    reads, row = history.reads, facts.readers.order.row_at(place)
-    sentence = (
-        f"{who(history, reads, row)} read {where(history, int(reads.partition[row]), int(reads.offset[row]))} "
-        f"after offset {facts.readers.offset[place - 1]} in one assignment."
-    )
-    return at_row("nonmonotonic-poll", history, reads, row, sentence)
+    row = witness(history, history.reads, facts.readers.order.row_at(place))
+    return findings.nonmonotonic_poll(row, int(facts.readers.offset[place - 1]))

@@ -3,11 +3,12 @@
 import numpy as np
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.found import NOTHING, Found, told, witness
 from chaos.checkers.in_order import group_of, in_order
 from chaos.evidence.columns import Bools, rows_where
 from chaos.evidence.history import OK, History
 from chaos.evidence.keys import joint_keys
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -33,8 +34,4 @@ def nonmonotonic_send(history: History, facts: Facts) -> Found:
 
 def _finding(history: History, before: int, row: int) -> Finding:
     sends = history.sends
-    sentence = (
-        f"{who(history, sends, row)} wrote {where(history, int(sends.partition[row]), int(sends.offset[row]))} "
-        f"after offset {sends.offset[before]} (op {sends.op[before]}), and its order was promised."
-    )
-    return at_row("nonmonotonic-send", history, sends, row, sentence)
+    return findings.nonmonotonic_send(witness(history, sends, row), witness(history, sends, before))

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.found import NOTHING, Found, told, witness
 from chaos.checkers.tables import first_rows
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -20,9 +21,4 @@ def _findings(history: History, values: list[int]) -> Iterator[Finding]:
     reads = history.reads
     read_by = first_rows(reads.value, history.values.size, np.array(values, dtype=np.int64))
     for value in values:
-        row = read_by[value]
-        sentence = (
-            f"{who(history, reads, row)} read value {history.values.value(value)} at "
-            f"{where(history, int(reads.partition[row]), int(reads.offset[row]))}, and no send of this run carries it."
-        )
-        yield at_row("phantom-read", history, reads, row, sentence)
+        yield findings.phantom_read(witness(history, reads, read_by[value]))

@@ -1,8 +1,9 @@
 """Did a reader pass over a record inside one assignment? Gaps are fine where only aborted records and markers lie."""
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.found import NOTHING, Found, told, witness
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -20,10 +21,5 @@ def poll_skip(history: History, facts: Facts) -> Found:
 
 
 def _finding(history: History, facts: Facts, place: int, passed: int) -> Finding:
-    reads, row = history.reads, facts.readers.order.row_at(place)
-    sentence = (
-        f"{who(history, reads, row)} went from offset {facts.readers.offset[place - 1]} to "
-        f"{where(history, int(reads.partition[row]), int(reads.offset[row]))} in one assignment, past "
-        f"{passed} {'record' if passed == 1 else 'records'} that it should have seen."
-    )
-    return at_row("poll-skip", history, reads, row, sentence)
+    row = witness(history, history.reads, facts.readers.order.row_at(place))
+    return findings.poll_skip(row, int(facts.readers.offset[place - 1]), passed)

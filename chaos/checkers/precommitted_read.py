@@ -3,10 +3,11 @@
 import numpy as np
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, at_row, told, where, who
+from chaos.checkers.found import NOTHING, Found, told, witness
 from chaos.checkers.writers import reads_of_transactions
 from chaos.evidence.columns import Bools, Ints, rows_where
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 NEVER = np.iinfo(np.int64).max
@@ -49,10 +50,4 @@ def _first_end(history: History, client: Ints, txn: Ints) -> Ints:
 
 
 def _finding(history: History, row: int, sent: int) -> Finding:
-    reads, sends = history.reads, history.sends
-    sentence = (
-        f"{who(history, reads, row)} read value {history.values.value(int(reads.value[row]))} at "
-        f"{where(history, int(reads.partition[row]), int(reads.offset[row]))}, which it had sent itself in transaction "
-        f"{history.txns[int(sends.txn[sent])]} (op {sends.op[sent]}) and not yet committed or aborted."
-    )
-    return at_row("precommitted-read", history, reads, row, sentence)
+    return findings.precommitted_read(witness(history, history.reads, row), witness(history, history.sends, sent))

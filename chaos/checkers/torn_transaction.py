@@ -3,10 +3,11 @@
 import numpy as np
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import NOTHING, Found, told
+from chaos.checkers.found import NOTHING, Found, told, witness
 from chaos.checkers.tables import count_into, first_rows
 from chaos.evidence.columns import blocks
 from chaos.evidence.history import FAIL, History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 
@@ -31,7 +32,4 @@ def torn_transaction(history: History, facts: Facts) -> Found:
 
 
 def _finding(history: History, row: int, seen: int, sent: int) -> Finding:
-    sends = history.sends
-    name, client = history.txns[int(sends.txn[row])], history.clients[int(sends.client[row])]
-    sentence = f"Of the {sent} records of transaction {name} of {client}, committed readers saw {seen}."
-    return Finding("torn-transaction", sentence, txn=name, client=client, op=int(sends.op[row]))
+    return findings.torn_transaction(witness(history, history.sends, row), seen, sent)

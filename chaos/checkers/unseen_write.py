@@ -1,8 +1,9 @@
 """Does an acknowledged record lie beyond the end of the log? The log was cut below what a producer was promised."""
 
 from chaos.checkers.facts import Facts
-from chaos.checkers.found import Found, at_row, in_log_order, told, where, who
+from chaos.checkers.found import Found, in_log_order, told, witness
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import Finding
 
 
@@ -13,10 +14,4 @@ def unseen_write(history: History, facts: Facts) -> Found:
 
 def _finding(history: History, facts: Facts, row: int) -> Finding:
     sends = history.sends
-    partition, offset = int(sends.partition[row]), int(sends.offset[row])
-    place = where(history, partition, offset) if offset >= 0 else f"an unknown offset of {where(history, partition)}"
-    sentence = (
-        f"Value {history.values.value(int(sends.value[row]))}, acknowledged to {who(history, sends, row)} at {place}, "
-        f"was never read; the log ends at {facts.drained_end[partition]}."
-    )
-    return at_row("unseen-write", history, sends, row, sentence)
+    return findings.unseen_write(witness(history, sends, row), int(facts.drained_end[sends.partition[row]]))

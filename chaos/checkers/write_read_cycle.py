@@ -8,10 +8,10 @@ from chaos.checkers.rings import rings
 from chaos.checkers.writers import reads_of_transactions
 from chaos.evidence.columns import Ints, distinct, rows_where
 from chaos.evidence.history import History
+from kernel import findings
 from kernel.verdict import MOST_FINDINGS, Finding
 
 ROUNDS = 16  # of pruning; after that a walk is cheaper than another look at every edge
-NAMED = 8  # transactions of a ring in a sentence
 
 
 def write_read_cycle(history: History, facts: Facts) -> Found:
@@ -43,6 +43,4 @@ def _pruned(edges: Ints) -> Ints:
 
 
 def _finding(history: History, ring: list[int]) -> Finding:
-    names = [history.txns[txn] for txn in ring[:NAMED]] + (["…"] if len(ring) > NAMED else [])
-    sentence = f"Transactions {', '.join(names)} ({len(ring)}) each read what another of them wrote, in a ring."
-    return Finding("write-read-cycle", sentence, txn=names[0])
+    return findings.write_read_cycle([history.txns[txn] for txn in ring])
