@@ -16,6 +16,7 @@ demo: setup  ## three brokers, the leader killed, a verdict and a report: the fi
 test: setup  ## everything: the checks, the pure tests, and the tests on real clusters
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/python -m pytest -q -m slow tests/pure
+	@$(BIN)/python -m pytest -q tests/spark
 	@$(BIN)/python -m pytest tests/cluster tests/browser examples
 
 setup: $(STAMP)  ## virtual environment, packages, Kafka's jars, Toxiproxy, class archive
@@ -45,8 +46,7 @@ images: setup  ## container images built on the spot, where no registry can be r
 	@compose/images/build.sh
 
 lock: $(STAMP)  ## resolve the pinned requirements anew
-	@$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --all-extras --group dev pyproject.toml -o requirements/dev.txt \
-	  --no-emit-package pyspark --no-emit-package py4j
+	@$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --all-extras --group dev pyproject.toml -o requirements/dev.txt
 
 clean:  ## remove the virtual environment and what the tools left in the tree (the cache stays)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache dist

@@ -1,0 +1,145 @@
+"""One Spark session: started quietly, ended always, its troubles told in one sentence.
+
+What the JVM has to say goes to a file, whose end is quoted if the JVM does not start. Under `spark-submit` the JVM is
+there already and is left alone; so is the master it was given.
+"""
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+
+from kernel.errors import MissingTool, SuiteError
+from spark_reports.trouble import told
+
+LOCAL = "local[*]"
+SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set by spark-submit
+LEAST_MEMORY, MOST_MEMORY = 1 << 30, 12 << 30
+CGROUP = Path("/sys/fs/cgroup/memory.max")
+
+
+@contextmanager
+def spark_session(
+    app: str = "kafka-trial",
+    *,
+    master: str | None = None,
+    jars: Sequence[Path] = (),
+    settings: Mapping[str, str] | None = None,
+) -> Iterator[SparkSession]:
+    """A session that is gone afterwards, JVM and scratch files too. `settings` are Spark's own and win over ours."""
+    scratch = Path(tempfile.mkdtemp(prefix="kafka-trial-spark-"))
+    for chatter in ("SQLQueryContextLogger", "py4j"):
+        logging.getLogger(chatter).setLevel(logging.CRITICAL + 1)  # they print the stack trace that we put into a sentence
+    try:
+        with _context(_conf(app, master, jars, settings or {}, scratch), scratch) as context:
+            try:
+                yield SparkSession(context)
+            except Exception as error:
+                raise told(error) from error
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _conf(app: str, master: str | None, jars: Sequence[Path], settings: Mapping[str, str], scratch: Path) -> SparkConf:
+    conf = SparkConf(loadDefaults=False).setAppName(app)
+    told_master = master or (None if SUBMITTED in os.environ else LOCAL)
+    ours = {
+        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+        "spark.driver.memory": f"{_memory() >> 20}m",
+        "spark.log.level": "WARN",
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    if told_master:
+        ours["spark.master"] = told_master
+    if told_master and _on_this_machine(told_master):
+        ours |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+    if told_master and told_master.startswith("local"):
+        ours |= {"spark.local.dir": str(scratch), "spark.sql.shuffle.partitions": "16", "spark.task.maxFailures": "1"}
+    if jars:
+        ours["spark.jars"] = ",".join(str(jar) for jar in jars)
+    for key, value in (ours | dict(settings)).items():
+        conf.set(key, value)
+    return conf
+
+
+def _on_this_machine(master: str) -> bool:
+    return master.startswith(("local", "spark://127.", "spark://localhost"))
+
+
+def _memory() -> int:
+    """Half of what there is: the other half is for the files' cache, from which shuffles are read."""
+    there = psutil.virtual_memory().total
+    with suppress(OSError, ValueError):  # no such limit
+        there = min(there, int(CGROUP.read_text()))
+    return max(LEAST_MEMORY, min(there // 2, MOST_MEMORY))
+
+
+@contextmanager
+def _context(conf: SparkConf, scratch: Path) -> Iterator[SparkContext]:
+    if SUBMITTED in os.environ:
+        context = SparkContext.getOrCreate(conf)
+        try:
+            yield context
+        finally:
+            context.stop()
+        return
+    gateway = _gateway(conf, scratch / "jvm.log")
+    try:
+        try:
+            context = SparkContext(conf=conf, gateway=gateway)
+        except Exception as error:
+            raise told(error) from error
+        try:
+            yield context
+        finally:
+            context.stop()
+    finally:
+        _end(gateway)
+
+
+def _gateway(conf: SparkConf, log: Path) -> Any:
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    if not _java():
+        raise MissingTool(
+            "No Java was found, and Spark runs on it: install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless), "
+            "or set JAVA_HOME."
+        )
+    with log.open("wb") as noise:
+        try:
+            return launch_gateway(conf, popen_kwargs={"stdout": noise, "stderr": noise})  # type: ignore[no-untyped-call]
+        except PySparkRuntimeError as error:
+            said = log.read_text(errors="replace").strip().splitlines()
+            raise SuiteError(f"Spark's JVM did not start: {said[-1] if said else error}") from None
+
+
+def _java() -> bool:
+    home = os.environ.get("JAVA_HOME")
+    return bool(shutil.which(str(Path(home) / "bin" / "java")) if home else shutil.which("java"))
+
+
+def _end(gateway: Any) -> None:
+    """The JVM too: pyspark would keep it until this process ends."""
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()  # Spark's own sign for the JVM to end
+        try:
+            process.wait(10)
+        except Exception:
+            process.kill()
+            process.wait()
