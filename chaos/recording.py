@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +26,8 @@ from chaos.watch import Watch
 from compose.cluster import Cluster
 from kernel.errors import NotReady, SuiteError
 
+# Somebody who watches a trial from its setup until its clients have ended.
+Observe = Callable[[Trial], AbstractContextManager[object]]
 FEWEST = 10  # sends during the faults of a run: with fewer, nobody was there to notice
 
 
@@ -51,6 +53,7 @@ def recording(
     runs: Path,
     shared: bool,
     conclude: Callable[[Trial, Account], None] = lambda _trial, _account: None,
+    observe: Observe = nullcontext,
     say: Say = lambda _: None,
 ) -> Iterator[Trial]:
     """A trial on a cluster. `shared`: others use it too, so topics and groups get names of their own, and go at the end.
@@ -73,8 +76,9 @@ def recording(
         with _closed(trial, manifest), Stalls(events), Watch(cluster, events, lambda: list(trial.topics)):
             _check_config(trial, subject.asked)
             trial.phase("setup")
-            yield trial
-            _wind_down(trial)
+            with observe(trial):
+                yield trial
+                _wind_down(trial)
             _keep_logs(trial)
         if not trial.over:
             account = Account.of(folder)

@@ -2,13 +2,13 @@
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from chaos.evidence.folder import RunFolder
-from chaos.recording import Subject, recording
+from chaos.recording import Observe, Subject, recording
 from chaos.scenarios import scenario_named
 from chaos.scenarios.scenario import Scenario
 from chaos.schedule import Schedule
@@ -89,24 +89,33 @@ def run(
     *,
     say: Say = lambda _: None,
     watch: Callable[[Trial], None] = lambda _: None,
+    observe: Observe = nullcontext,
     cluster: Cluster | None = None,
 ) -> tuple[RunFolder, dict[str, Any]]:
     """Run a scenario to its verdict. On a `cluster` that is handed in, the run leaves nothing of its own behind.
-    `watch` is given the trial once it is there, to show its counts."""
+    `watch` is given the trial once it is there, to show its counts; `observe` is around it until its clients have ended."""
     wanted = plan(wishes)
     if cluster is not None:
-        folder = _run_on(cluster, wanted, wishes.runs, say, watch, shared=True)
+        folder = _run_on(cluster, wanted, wishes.runs, say, watch, observe, shared=True)
     else:
         with Cluster(wanted.cluster, provider=wishes.provider, say=say) as own:
-            folder = _run_on(own, wanted, wishes.runs, say, watch, shared=False)
+            folder = _run_on(own, wanted, wishes.runs, say, watch, observe, shared=False)
     return folder, judged(folder)
 
 
 def _run_on(
-    cluster: Cluster, wanted: Plan, runs: Path, say: Say, watch: Callable[[Trial], None], *, shared: bool
+    cluster: Cluster,
+    wanted: Plan,
+    runs: Path,
+    say: Say,
+    watch: Callable[[Trial], None],
+    observe: Observe,
+    *,
+    shared: bool,
 ) -> RunFolder:
-    conclude = wanted.scenario.conclude
-    with recording(cluster, wanted.subject, runs=runs, shared=shared, conclude=conclude, say=say) as trial:
+    with recording(
+        cluster, wanted.subject, runs=runs, shared=shared, conclude=wanted.scenario.conclude, observe=observe, say=say
+    ) as trial:
         watch(trial)
         _act(wanted.scenario, trial)
     return trial.folder
@@ -124,10 +133,16 @@ def _act(scenario: Scenario, trial: Trial) -> None:
 
 @contextmanager
 def freehand(
-    cluster: Cluster, *, runs: Path = RUNS, name: str = "freehand", settings: Settings = DEFAULT, say: Say = lambda _: None
+    cluster: Cluster,
+    *,
+    runs: Path = RUNS,
+    name: str = "freehand",
+    settings: Settings = DEFAULT,
+    observe: Observe = nullcontext,
+    say: Say = lambda _: None,
 ) -> Iterator[Trial]:
     """A trial without a scenario: topics, traffic and faults as whoever holds it likes; judged when the block ends."""
-    with recording(cluster, Subject(name, settings), runs=runs, shared=True, say=say) as trial:
+    with recording(cluster, Subject(name, settings), runs=runs, shared=True, observe=observe, say=say) as trial:
         yield trial
     trial.verdict = judged(trial.folder)
 

@@ -4,6 +4,7 @@ import json
 import os
 import time
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from kafka_trial.cli.screen import live, out
 from kernel.errors import UsageError
 
 if TYPE_CHECKING:
+    from chaos.recording import Observe
     from chaos.scenarios.scenario import Option, Scenario
 
 
@@ -49,16 +51,22 @@ def run(
     markdown: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Add a summary. Default: $GITHUB_STEP_SUMMARY.")
     ] = None,
+    observe: Annotated[
+        list[str] | None,
+        typer.Option("--observe", metavar="WHO", help="Watched by: lag, audit, alerts=URL of a Prometheus. For reports."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     from chaos.run import Wishes, plan
     from chaos.scenarios import scenario_named
+    from kafka_trial.observing import observers_of, observing
 
     if show_list:
         return _list(as_json)
     if not scenarios:
         raise UsageError("no scenario was named: say which, or see them all with --list.")
     given = _options(option or [], acks)
+    observers = observers_of(observe or [])
     wishes = [
         Wishes(
             scenario=name,
@@ -72,17 +80,17 @@ def run(
             runs=runs,
             permitted=tuple(filter(None, permit.split(","))),
             replay=replay,
-            clients=_clients(client or []),
+            clients={**observers.clients, **_clients(client or [])},
         )
         for name in scenarios
     ]
     for wish in wishes:
         plan(wish)  # all of them are checked before the first is started
-    _run_all(wishes, junit, markdown or _step_summary(), as_json)
+    _run_all(wishes, partial(observing, wanted=observers), junit, markdown or _step_summary(), as_json)
     return None
 
 
-def _run_all(wishes: list[Any], junit: Path | None, markdown: Path | None, as_json: bool) -> None:
+def _run_all(wishes: list[Any], observe: "Observe", junit: Path | None, markdown: Path | None, as_json: bool) -> None:
     from chaos.report.block import styled, verdict_block
     from chaos.report.junit import junit_xml
     from chaos.report.markdown import markdown_summary
@@ -93,7 +101,7 @@ def _run_all(wishes: list[Any], junit: Path | None, markdown: Path | None, as_js
     for wish in wishes:
         began = time.monotonic()
         with live(quiet=as_json) as (say, watch):
-            folder, verdict = run_scenario(wish, say=say, watch=watch)
+            folder, verdict = run_scenario(wish, say=say, watch=watch, observe=observe)
         manifest = folder.manifest()
         verdicts.append({**verdict, "started": manifest["started"], "duration_s": round(time.monotonic() - began, 1)})
         if as_json:

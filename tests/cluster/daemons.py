@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,10 +108,14 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, targets: Sequence[str]) -> Iterator[Prometheus]:
+def prometheus(folder: Path, targets: Sequence[str], alerts: Mapping[str, str] | None = None) -> Iterator[Prometheus]:
+    """`alerts`: by name, the expression that lets each fire at once."""
     port = free_port()
+    rules = [{"alert": name, "expr": expression} for name, expression in (alerts or {}).items()]
+    (folder / "rules.json").write_text(json.dumps({"groups": [{"name": "all", "rules": rules}]}))
     config = {
-        "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
+        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "rule_files": [str(folder / "rules.json")],
         "scrape_configs": [{"job_name": "kafka", "static_configs": [{"targets": list(targets)}]}],
     }
     file, said = folder / "prometheus.yml", folder / "prometheus.log"
