@@ -1,0 +1,1 @@
+"""What is drawn: figures in, places in a picture out. Templates turn those into SVG."""
