@@ -1,0 +1,1 @@
+"""Ledgers of any size and any number as frames, refused in the same sentences as those of the local engine."""

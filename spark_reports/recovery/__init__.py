@@ -1,0 +1,1 @@
+"""How long partitions were dark, over thousands of runs, and how those times are spread."""
