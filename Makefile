@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
+KEPT   := --trial-runs runs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup check pure cluster fix bench images lock clean
+.PHONY: help demo test setup check pure cluster spark report fix bench images lock clean
 
 help:  ## list all tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,8 +17,8 @@ demo: setup  ## three brokers, the leader killed, a verdict and a report: the fi
 test: setup  ## everything: the checks, the pure tests, and the tests on real clusters
 	@$(MAKE) --no-print-directory check
 	@$(BIN)/python -m pytest -q -m slow tests/pure
-	@$(BIN)/python -m pytest -q tests/spark
-	@$(BIN)/python -m pytest tests/cluster tests/browser examples
+	@$(BIN)/python -m pytest $(KEPT) tests/cluster tests/browser examples
+	@$(BIN)/python -m pytest $(KEPT) -q tests/spark
 
 setup: $(STAMP)  ## virtual environment, packages, Kafka's jars, Toxiproxy, class archive
 	@$(BIN)/kafka-trial fetch --quiet
@@ -29,18 +30,25 @@ pure: $(STAMP)  ## the pure tests alone
 	@$(BIN)/python -m pytest -q tests/pure tests/test_house.py
 
 cluster: setup  ## the tests on real clusters alone
-	@$(BIN)/python -m pytest tests/cluster tests/browser examples
+	@$(BIN)/python -m pytest $(KEPT) tests/cluster tests/browser examples
+
+spark: setup  ## the tests of the Spark jobs alone; they also judge every run that the cluster tests left
+	@$(BIN)/python -m pytest $(KEPT) -q tests/spark
+
+report: setup  ## the nightly report over the runs that the tests left in runs/
+	@$(BIN)/kafka-trial report --runs runs --out report
 
 fix: $(STAMP)  ## let ruff mend and format what it can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judgement of 100 million rows, a look at a broker, verdicts on lag, interceptors
+bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judgement of 100 million rows, a look at a broker, verdicts on lag, interceptors, Spark
 	@$(BIN)/python -m benchmarks.cluster_start
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.check
 	@$(BIN)/python -m benchmarks.exporter
 	@$(BIN)/python -m benchmarks.lag
 	@$(BIN)/python -m benchmarks.interceptors
+	@$(BIN)/python -m benchmarks.spark
 
 images: setup  ## container images built on the spot, where no registry can be reached (needs root and debootstrap)
 	@compose/images/build.sh

@@ -34,6 +34,17 @@ def jolokia_jar(say: Say = lambda _: None) -> Path:
     return _agent("jolokia", "the Jolokia agent", "jolokia-agent-jvm-*-javaagent.jar", say)
 
 
+def spark_kafka_jars(say: Say = lambda _: None) -> list[Path]:
+    """What Spark lacks to read and write topics. For `spark.jars`: Spark's own `spark.jars.packages` resolves by Ivy, which
+    knows neither Maven's settings nor its mirrors."""
+    folder = cached(
+        "spark-kafka",
+        lambda into: _copy_dependencies("spark-kafka", into, say, "Spark's Kafka connector", {}),
+        mend="run `kafka-trial fetch --again`",
+    )
+    return sorted(folder.glob("*.jar"))
+
+
 def _agent(profile: str, what: str, jar: str, say: Say) -> Path:
     folder = cached(
         profile,
@@ -47,6 +58,7 @@ def forget_jars(version: str) -> None:
     forget(f"kafka/{version}")
     forget("javaagent")
     forget("jolokia")
+    forget("spark-kafka")
 
 
 def _copy_dependencies(profile: str, into: Path, say: Say, what: str, properties: dict[str, str]) -> None:

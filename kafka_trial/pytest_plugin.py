@@ -14,10 +14,11 @@ keeps a ledger, and `application_run.judge(cluster.address)` reads back what it 
 import json
 import os
 import re
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,7 +222,10 @@ class ApplicationRun:
 @pytest.fixture
 def application_run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> ApplicationRun:
     """A run folder of this test's own, for the ledger of an application."""
-    return ApplicationRun(_runs(request, tmp_path_factory) / re.sub(r"[^\w.-]+", "-", request.node.name))
+    now = datetime.now(UTC)
+    name = re.sub(r"[^\w.-]+", "-", request.node.name)
+    run_id = f"{now:%H%M%S}-{secrets.token_hex(2)}"  # a ledger that is kept is not written to again
+    return ApplicationRun(_runs(request, tmp_path_factory) / f"{now:%Y-%m-%d}" / name / run_id)
 
 
 def _runs(request: pytest.FixtureRequest, factory: pytest.TempPathFactory) -> Path:

@@ -21,6 +21,7 @@ from kafka_trial.cli import (
     lag,
     lag_monitor,
     probe,
+    report,
     run,
     runs,
     shrink,
@@ -35,6 +36,7 @@ EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 inconclusive, 4 our o
 # What an install without extras lacks, and which extra has it.
 EXTRAS = {
     **dict.fromkeys(("jinja2", "numpy", "pyarrow"), "trials"),
+    **dict.fromkeys(("py4j", "pyspark"), "reports"),
     **dict.fromkeys(("jmxquery", "prometheus_client", "pydantic", "starlette", "uvicorn"), "exporter"),
 }
 
@@ -46,7 +48,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for module in (demo, run, check, drain, shrink, up, status, down, exporter, probe, lag_monitor, doctor, fetch):
+for module in (demo, run, check, drain, shrink, up, status, down, exporter, probe, lag_monitor, report, doctor, fetch):
     name = module.__name__.rpartition(".")[2]
     app.command(name.replace("_", "-"), help=module.__doc__)(getattr(module, name))
 app.add_typer(audit.audit, name="audit")
@@ -81,10 +83,12 @@ def main() -> None:
         if error.name not in EXTRAS:
             raise
         command = sys.argv[1] if len(sys.argv) > 1 else ""
-        extra = {"lag": "lag", "lag-monitor": "lag", "audit": "audit"}.get(command, EXTRAS[error.name])
+        of = {"lag": "lag", "lag-monitor": "lag", "audit": "audit", "report": "reports"}
+        extra = of.get(command, EXTRAS[error.name])
         who = {
             "lag": "the lag monitor needs",
             "audit": "the audit needs",
+            "reports": "Spark reports need",
             "trials": "trials need",
             "exporter": "exporter and probe need",
         }[extra]

@@ -6,7 +6,7 @@ import typer
 
 from compose.cache import cache_root, forget
 from compose.cds import archive_entry
-from compose.jars import forget_jars, javaagent_jar, jolokia_jar, kafka_jars
+from compose.jars import Say, forget_jars, javaagent_jar, jolokia_jar, kafka_jars, spark_kafka_jars
 from compose.providers import choose_provider
 from compose.spec import DEFAULT_KAFKA, ClusterSpec
 from compose.toolchain import find_java, processes_possible
@@ -16,24 +16,27 @@ from kafka_trial.cli.options import Kafka, Provider
 from kafka_trial.cli.screen import out, progress
 from kernel.errors import UsageError
 
+PARTS = ("kafka", "toxiproxy", "spark-kafka")
+
 
 def fetch(
     kafka: Kafka = DEFAULT_KAFKA,
     provider: Provider = "auto",
     again: Annotated[bool, typer.Option("--again", help="Throw away what is cached for this version first.")] = False,
     where: Annotated[
-        str, typer.Option("--where", metavar="PART", help="Fetch one part and print its path: kafka, toxiproxy.")
+        str,
+        typer.Option("--where", metavar="PART", help="Fetch one part and print its path: kafka, toxiproxy, spark-kafka."),
     ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only what is being fetched.")] = False,
 ) -> None:
     spec = ClusterSpec(kafka=kafka)
-    if where not in ("", "kafka", "toxiproxy"):
-        raise UsageError(f"part {where!r} is not known: choose kafka or toxiproxy.", value=where)
+    if where not in ("", *PARTS):
+        raise UsageError(f"part {where!r} is not known: choose {', '.join(PARTS[:-1])} or {PARTS[-1]}.", value=where)
     with progress() as say:
         if again:
             _forget(kafka)
         if where:
-            print(kafka_jars(kafka, say)[0].parent if where == "kafka" else toxiproxy_binary(say))
+            print(_part(where, kafka, say))
             return
         choose_provider(provider, say).prepare(spec)
         if provider != "containers" and processes_possible():
@@ -42,6 +45,12 @@ def fetch(
             ensure_archive(kafka, say)
     if not quiet:
         out.print(f"Kafka {kafka} is ready in {cache_root()}")
+
+
+def _part(name: str, kafka: str, say: Say) -> str:
+    if name == "spark-kafka":
+        return ",".join(str(jar) for jar in spark_kafka_jars(say))  # as spark-submit --jars wants them
+    return str(kafka_jars(kafka, say)[0].parent if name == "kafka" else toxiproxy_binary(say))
 
 
 def _forget(kafka: str) -> None:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from compose.spec import DEFAULT_KAFKA
-from kafka_trial.cli.options import AsJson, Kafka, Provider, Runs, Security, Settings
+from kafka_trial.cli.options import AsJson, Kafka, Provider, ResultsTo, Runs, Security, Settings
 from kafka_trial.cli.screen import live, out
+from kafka_trial.publishing import Publish, publisher
 from kernel.errors import UsageError
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def run(
         list[str] | None,
         typer.Option("--observe", metavar="WHO", help="Watched by: lag, audit, alerts=URL of a Prometheus. For reports."),
     ] = None,
+    results_to: ResultsTo = None,
     as_json: AsJson = False,
 ) -> None:
     from chaos.run import Wishes, plan
@@ -65,7 +67,7 @@ def run(
         return _list(as_json)
     if not scenarios:
         raise UsageError("no scenario was named: say which, or see them all with --list.")
-    given = _options(option or [], acks)
+    given, publish = _options(option or [], acks), publisher(results_to)
     observers = observers_of(observe or [])
     wishes = [
         Wishes(
@@ -86,11 +88,13 @@ def run(
     ]
     for wish in wishes:
         plan(wish)  # all of them are checked before the first is started
-    _run_all(wishes, partial(observing, wanted=observers), junit, markdown or _step_summary(), as_json)
+    _run_all(wishes, partial(observing, wanted=observers), publish, junit, markdown or _step_summary(), as_json)
     return None
 
 
-def _run_all(wishes: list[Any], observe: "Observe", junit: Path | None, markdown: Path | None, as_json: bool) -> None:
+def _run_all(
+    wishes: list[Any], observe: "Observe", publish: Publish, junit: Path | None, markdown: Path | None, as_json: bool
+) -> None:
     from chaos.report.block import styled, verdict_block
     from chaos.report.junit import junit_xml
     from chaos.report.markdown import markdown_summary
@@ -102,6 +106,7 @@ def _run_all(wishes: list[Any], observe: "Observe", junit: Path | None, markdown
         began = time.monotonic()
         with live(quiet=as_json) as (say, watch):
             folder, verdict = run_scenario(wish, say=say, watch=watch, observe=observe)
+        publish(folder, verdict)
         manifest = folder.manifest()
         verdicts.append({**verdict, "started": manifest["started"], "duration_s": round(time.monotonic() - began, 1)})
         if as_json:
