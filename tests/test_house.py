@@ -87,7 +87,8 @@ def test_kernel_opens_no_socket_and_no_file():
 
 def test_heavy_libraries_are_imported_where_the_work_is_done():
     # Made of the library's own classes, or of nothing but calls to it; and themselves loaded late.
-    wrapped = {"confluent_kafka": TOP / "interceptors" / "clients", "pyspark": TOP / "spark_reports"}
+    frames = TOP / "spark_reports"
+    wrapped = {"confluent_kafka": TOP / "interceptors" / "clients", "py4j": frames, "pyspark": frames}
     early = {
         f"{file.relative_to(TOP)} imports {name} at the top"
         for package in HOUSE

@@ -34,7 +34,10 @@ def report(
         "report"
     ),
     since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="Judge the runs from this day on. Default: the newest day.")
+        str | None,
+        typer.Option(
+            "--since", metavar="DATE", help="Judge the runs from then on: a date, yesterday, 7d. Default: the newest day."
+        ),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -186,7 +189,6 @@ def _print(found: "Report", to: Path) -> None:
 
 
 def _day(word: str | None) -> date | None:
-    try:
-        return date.fromisoformat(word) if word else None
-    except ValueError:
-        raise UsageError(f"--since {word!r} is no date: write it like 2026-11-17.")
+    from spark_reports.nightly.dates import day
+
+    return day(word, today=datetime.now(UTC).date()) if word else None

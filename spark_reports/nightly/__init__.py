@@ -1,0 +1,1 @@
+"""The nightly report: run folders → tables → statistics → one document."""
