@@ -52,7 +52,7 @@ def _conf(app: str, master: str | None, jars: Sequence[Path], settings: Mapping[
     conf = SparkConf(loadDefaults=False).setAppName(app)
     told_master = master or (None if SUBMITTED in os.environ else LOCAL)
     ours = {
-        "spark.driver.extraJavaOptions": "-XX:+UseParallelGC",
+        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Djava.io.tmpdir={scratch}",  # what Spark leaves goes with us
         "spark.driver.memory": f"{_memory() >> 20}m",
         "spark.log.level": "WARN",
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",

@@ -69,7 +69,7 @@ def test_an_engine_nobody_knows_ends_with_2(tmp_path: Path):
     answer = checked(write_run(tmp_path / "run", RUNS["PASS"]), "--engine", "abacus")
 
     assert isinstance(answer.exception, SuiteError)
-    assert answer.exception.message == "There is no engine 'abacus': use local."
+    assert answer.exception.message == "There is no engine 'abacus': use local or spark."
 
 
 def test_judging_again_gives_the_same(tmp_path: Path):
