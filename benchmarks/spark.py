@@ -13,7 +13,6 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 from threading import Event, Thread
@@ -45,11 +44,11 @@ def by_spark(run: Path) -> Answer:
     """The session apart: it is the same for every size."""
     from chaos.checkers.rings import rings
     from chaos.judge import judge
+    from kafka_trial.spark import session
     from spark_reports.examine import examine
-    from spark_reports.session import spark_session
 
     began = time.monotonic()
-    with spark_session() as spark, memory() as peak:
+    with session(lambda _: None, None, {}) as spark, memory() as peak:
         up = time.monotonic()
         engines = {"spark": lambda ledger, clients: examine(spark, ledger, clients, rings)}
         verdict = judge(run, "spark", engines=engines)
@@ -59,13 +58,12 @@ def by_spark(run: Path) -> Answer:
 
 
 def by_report(runs: Path, out: Path) -> Answer:
-    from spark_reports.nightly.report import nightly
-    from spark_reports.session import spark_session
-    from spark_reports.site.draw import draw
+    """As somebody calls it."""
+    from kafka_trial.cli.report import make
 
     began = time.monotonic()
-    with spark_session() as spark, memory() as peak:
-        report = nightly(spark, runs=runs, out=out, made=datetime(2026, 11, 17, tzinfo=UTC), made_by="benchmark", draw=draw)
+    with memory() as peak:
+        report = make(runs, out)
     return {"rows": len(report.runs), "seconds": time.monotonic() - began, "peak_bytes": peak[0]}
 
 

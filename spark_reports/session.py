@@ -23,6 +23,16 @@ from spark_reports.trouble import told
 LOCAL = "local[*]"
 SUBMITTED = "PYSPARK_GATEWAY_PORT"  # set by spark-submit
 LEAST_MEMORY, MOST_MEMORY = 1 << 30, 12 << 30
+# For a job of a few seconds: what the optimising compiler, generated code and plans that adapt gain comes too late for it.
+SMALL = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+ARCHIVE = "classes.jsa"
+LAST_WORDS = 60.0  # seconds: writing an archive takes ten
+QUICKLY = " -XX:TieredStopAtLevel=1"
 CGROUP = Path("/sys/fs/cgroup/memory.max")
 
 
@@ -33,28 +43,65 @@ def spark_session(
     master: str | None = None,
     jars: Sequence[Path] = (),
     settings: Mapping[str, str] | None = None,
+    small: bool = False,
+    archive: Path | None = None,
 ) -> Iterator[SparkSession]:
-    """A session that is gone afterwards, JVM and scratch files too. `settings` are Spark's own and win over ours."""
+    """A session that is gone afterwards, JVM and scratch files too. `settings` are Spark's own and win over ours.
+
+    `small`: for a job of seconds. `archive`: where the classes it needs are kept from one session to the next; the first
+    one writes it, and takes some seconds longer to end."""
     scratch = Path(tempfile.mkdtemp(prefix="kafka-trial-spark-"))
     for chatter in ("SQLQueryContextLogger", "py4j"):
         logging.getLogger(chatter).setLevel(logging.CRITICAL + 1)  # they print the stack trace that we put into a sentence
     try:
-        with _context(_conf(app, master, jars, settings or {}, scratch), scratch) as context:
+        conf = _conf(
+            app, master, jars, settings or {}, f"{_java_options(scratch, small)} {_classes(archive, scratch)}", scratch
+        )
+        for key, value in (SMALL | dict(settings or {}) if small else {}).items():
+            conf.set(key, value)
+        with _context(conf, scratch) as context:
             try:
                 yield SparkSession(context)
             except Exception as error:
                 raise told(error) from error
+        _keep(scratch / ARCHIVE, archive)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _conf(app: str, master: str | None, jars: Sequence[Path], settings: Mapping[str, str], scratch: Path) -> SparkConf:
+def _java_options(scratch: Path, small: bool) -> str:
+    """What Spark leaves behind goes with us."""
+    return f"-XX:+UseParallelGC -Djava.io.tmpdir={scratch}{QUICKLY if small else ''}"
+
+
+def _classes(archive: Path | None, scratch: Path) -> str:
+    """Loading its twenty thousand classes is half of what a small job takes; from an archive it is a tenth."""
+    if archive is None:
+        return ""
+    return f"-XX:SharedArchiveFile={archive}" if archive.exists() else f"-XX:ArchiveClassesAtExit={scratch / ARCHIVE}"
+
+
+def _keep(written: Path, archive: Path | None) -> None:
+    """Whole or not at all; whoever comes second replaces it by the same."""
+    if archive is None or not written.exists():
+        return
+    with suppress(OSError):  # a full disk, or a cache that is not ours: the next session tries again
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        draft = archive.with_name(f".{archive.name}.{os.getpid()}")
+        shutil.copyfile(written, draft)
+        draft.replace(archive)
+
+
+def _conf(
+    app: str, master: str | None, jars: Sequence[Path], settings: Mapping[str, str], java: str, scratch: Path
+) -> SparkConf:
     conf = SparkConf(loadDefaults=False).setAppName(app)
     told_master = master or (None if SUBMITTED in os.environ else LOCAL)
     ours = {
-        "spark.driver.extraJavaOptions": f"-XX:+UseParallelGC -Djava.io.tmpdir={scratch}",  # what Spark leaves goes with us
+        "spark.driver.extraJavaOptions": java.strip(),
         "spark.driver.memory": f"{_memory() >> 20}m",
         "spark.log.level": "WARN",
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # asks for the line of every call, and slows each down
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
@@ -139,7 +186,7 @@ def _end(gateway: Any) -> None:
     if process is not None:
         process.stdin.close()  # Spark's own sign for the JVM to end
         try:
-            process.wait(10)
+            process.wait(LAST_WORDS)
         except Exception:
             process.kill()
             process.wait()

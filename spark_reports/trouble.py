@@ -40,7 +40,7 @@ def _causes(error: Exception) -> Iterator[str]:
                 return
             yield str(cause.toString())
             cause = cause.getCause()
-    elif isinstance(error, Py4JError | ConnectionError):
+    elif isinstance(error, Py4JError | ConnectionRefusedError | ConnectionResetError):
         yield f"its JVM is gone ({error})"
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spark_reports.contents import Report
 
 Say = Callable[[str], None]
+MANY = 100  # new run folders, from which on Spark is better set up for work than for haste
 SHOWN = 5  # folders that could not be read; the page has all
 
 
@@ -69,7 +70,7 @@ def report(
     with progress(quiet=as_json) as say:
         if follow and place:
             return _follow(place, to, master, settings, say)
-        found = _made(runs, to, day, baseline, place, master, settings, say)
+        found = make(runs, to, day, baseline, place, master, settings, say)
     summary = markdown or (Path(os.environ["GITHUB_STEP_SUMMARY"]) if os.environ.get("GITHUB_STEP_SUMMARY") else None)
     if summary:
         with summary.open("a") as page:
@@ -81,20 +82,21 @@ def report(
     raise typer.Exit(1 if found.regressed else 0)
 
 
-def _made(
+def make(
     runs: Path | None,
     to: Path,
-    since: date | None,
-    baseline: str | None,
-    place: "ResultsConfig | None",
-    master: str | None,
-    settings: Mapping[str, str],
-    say: Say,
+    since: date | None = None,
+    baseline: str | None = None,
+    place: "ResultsConfig | None" = None,
+    master: str | None = None,
+    settings: Mapping[str, str] | None = None,
+    say: Say = lambda _: None,
 ) -> "Report":
-    from spark_reports.nightly.report import nightly
+    from spark_reports.nightly.report import nightly, unread
     from spark_reports.site.draw import draw
 
-    with session(say, master, settings, kafka=place is not None) as spark:
+    small = place is None and (runs is None or unread(runs, to) < MANY)
+    with session(say, master, settings or {}, kafka=place is not None, small=small) as spark:
         return nightly(
             spark,
             runs=runs,

@@ -21,6 +21,7 @@ from spark_reports.contents import (
     Totals,
     Unreadable,
 )
+from spark_reports.meanwhile import meanwhile
 from spark_reports.nightly import sentences
 from spark_reports.nightly.baseline import Chosen, chosen
 from spark_reports.nightly.cells import cell
@@ -59,43 +60,44 @@ def assembled(
     against = chosen(baseline, current_first=min(night for night in dates if night >= since), dates=dates)
     now = tables.between(since, None)
     current, before = _runs(tables, now, since, against, known, site)
-    matches = matched(current, before)
-    asked = questions(matches)
-    scenarios = {run.key: run.scenario for run in current}
-    heard = noticed(now.happened, scenarios)
-    samples: dict[tuple[object, ...], Sample] = {
-        (operation, match.group, side): recovery_sample(runs, operation)
-        for match in matches
-        for operation in OPERATIONS
-        for side, runs in (("now", match.now), ("before", match.before))
-    }
-    samples |= {("delay", nth): one.sample for nth, one in enumerate(heard)}
-    found = spreads(spark, samples)
-    regressions = ordered([*map(sentences.broken, new_failures(matches)), *_slower(asked, found)])
-    totals = _totals(current, known)
-    ran = {run.scenario for run in current}
-    gone = {run.scenario: run for run in before if run.scenario not in ran}
-    return Report(
-        made=made,
-        made_by=made_by,
-        headline=sentences.headline(regressions, totals, compared=any(match.before for match in matches)),
-        regressed=bool(regressions),
-        current=_span(current),
-        baseline=_span(before) if before else None,
-        baseline_words=against.words,
-        totals=totals,
-        scenarios=_scenarios(matches, found, promises(now.summary), timelines(spark, current, now.happened)),
-        regressions=regressions,
-        changes=sentences.changes(matches, asked, gone, len(undecided(asked))),
-        flaky=flaky([*current, *before]),
-        anomalies=anomalies(now.summary),
-        slowest=slowest(now.darkness, scenarios),
-        delays=[delay(one, found["delay", nth]) for nth, one in enumerate(heard)],
-        audits=[*audits(now.happened, scenarios), *_of_the_topic(tables, made)],
-        unreadable=[Unreadable(folder=path, sentence=said) for path, said in sorted(known.unreadable.items())],
-        clashes=[Clash(key=key, folders=folders) for key, folders in sorted(known.clashes.items())],
-        runs=[*before, *current],
-    )
+    with meanwhile(lambda: timelines(spark, current, now.happened)) as worst:
+        matches = matched(current, before)
+        asked = questions(matches)
+        scenarios = {run.key: run.scenario for run in current}
+        heard = noticed(now.happened, scenarios)
+        samples: dict[tuple[object, ...], Sample] = {
+            (operation, match.group, side): recovery_sample(runs, operation)
+            for match in matches
+            for operation in OPERATIONS
+            for side, runs in (("now", match.now), ("before", match.before))
+        }
+        samples |= {("delay", nth): one.sample for nth, one in enumerate(heard)}
+        found = spreads(spark, samples)
+        regressions = ordered([*map(sentences.broken, new_failures(matches)), *_slower(asked, found)])
+        totals = _totals(current, known)
+        ran = {run.scenario for run in current}
+        gone = {run.scenario: run for run in before if run.scenario not in ran}
+        return Report(
+            made=made,
+            made_by=made_by,
+            headline=sentences.headline(regressions, totals, compared=any(match.before for match in matches)),
+            regressed=bool(regressions),
+            current=_span(current),
+            baseline=_span(before) if before else None,
+            baseline_words=against.words,
+            totals=totals,
+            scenarios=_scenarios(matches, found, promises(now.summary), worst()),
+            regressions=regressions,
+            changes=sentences.changes(matches, asked, gone, len(undecided(asked))),
+            flaky=flaky([*current, *before]),
+            anomalies=anomalies(now.summary),
+            slowest=slowest(now.darkness, scenarios),
+            delays=[delay(one, found["delay", nth]) for nth, one in enumerate(heard)],
+            audits=[*audits(now.happened, scenarios), *_of_the_topic(tables, made)],
+            unreadable=[Unreadable(folder=path, sentence=said) for path, said in sorted(known.unreadable.items())],
+            clashes=[Clash(key=key, folders=folders) for key, folders in sorted(known.clashes.items())],
+            runs=[*before, *current],
+        )
 
 
 def _of_the_topic(tables: Tables, made: datetime) -> list[Audit]:
@@ -115,16 +117,14 @@ def _since(since: date | None, dates: Sequence[date], known: Known) -> date:
 def _runs(
     tables: Tables, now: Tables, since: date, against: Chosen, known: Known, site: Path
 ) -> tuple[list[Run], list[Run]]:
-    current = collected(now.summary, now.darkness, now.happened, since=since, troubles=known.troubles, site=site)
-    if against.first is None or against.last is None:
-        judged = {run.key for run in current}
-        others = [run for run in against.runs if run.key not in judged]
-        if against.runs and not others:
-            raise UsageError("--baseline is a report on the very runs that are to be judged: give an earlier one.")
-        return current, others
-    past = tables.between(against.first, against.last)
-    before = collected(past.summary, past.darkness, past.happened, since=since, troubles=known.troubles, site=site)
-    return current, before
+    def those(of: Tables) -> list[Run]:
+        return collected(of.summary, of.darkness, of.happened, since=since, troubles=known.troubles, site=site)
+
+    first, last = against.first, against.last
+    if first is None or last is None:
+        return those(now), list(against.runs)
+    both = those(tables.between(min(first, since), None))  # at once: each look at the tables takes its second
+    return [run for run in both if run.current], [run for run in both if first <= run.date <= last]
 
 
 def _slower(asked: Sequence[Question], found: Spreads) -> list[Regression]:

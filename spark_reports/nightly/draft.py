@@ -45,22 +45,34 @@ class Draft:
 
         rows = rows.persist()
         try:
-            keys = rows.select("key", "date").distinct()
-            keys = keys.union(instead_of.select("key", "date")).distinct() if instead_of is not None else keys
-            dates = sorted(str(row["date"]) for row in keys.select("date").distinct().collect())
+            counted = {str(row["date"]): row["count"] for row in rows.groupBy("date").count().collect()}
+            keys = rows.select("key", "date")
+            keys = keys.union(instead_of.select("key", "date")) if instead_of is not None else keys
+            gone = (
+                [str(row["date"]) for row in instead_of.select("date").distinct().collect()]
+                if instead_of is not None
+                else []
+            )
+            dates = sorted({*counted, *gone})
             if not dates:
                 return 0
             there = self.path / "tables" / table
-            before = read_table(rows.sparkSession, there, rows.schema).where(F.col("date").isin(*dates))
-            kept = before.join(F.broadcast(keys.select("key")), on="key", how="left_anti").select(*_names(rows))
+            if there.is_dir():
+                before = read_table(rows.sparkSession, there, rows.schema).where(F.col("date").isin(*dates))
+                kept = before.join(F.broadcast(keys.select("key").distinct()), on="key", how="left_anti").select(
+                    *_names(rows)
+                )
+                rows_now = kept.unionByName(rows)
+            else:
+                rows_now = rows
             fresh = self.path / f".{table}"
-            _write(kept.unionByName(rows), fresh, dates)
+            _write(rows_now, fresh, dates)
             for date in dates:
                 shutil.rmtree(there / f"date={date}", ignore_errors=True)
             for folder in sorted(fresh.glob("date=*")):
                 _take(folder, there / folder.name)
             shutil.rmtree(fresh)
-            return rows.count()
+            return sum(counted.values())
         finally:
             rows.unpersist()
 

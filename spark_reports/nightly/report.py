@@ -21,7 +21,7 @@ from spark_reports.nightly.dates import SPAN, span
 from spark_reports.nightly.draft import Draft
 from spark_reports.nightly.folders import RunFound, run_folders
 from spark_reports.nightly.reading import listed_here
-from spark_reports.nightly.scan import Entry, Known, Rows, scanned
+from spark_reports.nightly.scan import Entry, Known, Rows, fresh_of, scanned
 from spark_reports.nightly.schemas import DARKNESS, HAPPENED, SUMMARY
 from spark_reports.nightly.store import Store
 from spark_reports.nightly.summary import summarised
@@ -98,7 +98,15 @@ def _last(store: Store) -> Report | None:
         return None
 
 
+def unread(runs: Path, out: Path) -> int:
+    """How many run folders the next report has to read; needs no Spark."""
+    store = Store(out)
+    return len(fresh_of(run_folders(runs, but=store.out), Known.of(store.state())))
+
+
 def _entries(spark: SparkSession, draft: Draft) -> dict[str, Entry]:
+    if not (draft.path / "tables" / "summary").is_dir():
+        return {}
     rows = draft.table(spark, "summary", SUMMARY).select("key", "folder", "started").collect()
     return {row["key"]: Entry(row["key"], row["folder"], row["started"]) for row in rows}
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from spark_reports.meanwhile import meanwhile
 from spark_reports.nightly.darkness import Troubles, darkness
 from spark_reports.nightly.folders import RunFound
 from spark_reports.nightly.happened import SECOND, happened, moments
@@ -65,7 +66,7 @@ def scanned(
     spark: SparkSession, found: Sequence[RunFound], known: Known, entries: Mapping[str, Entry], say: Say
 ) -> tuple[Rows | None, Known]:
     """`entries` are the runs of the tables by key. None: nothing is new."""
-    fresh = [run for run in found if _is_fresh(run, known)]
+    fresh = fresh_of(found, known)
     there = {run.folder: run for run in found}
     kept = {path: facts for path, facts in known.folders.items() if path in there or Path(path).is_dir()}
     after = Known(folders=kept, troubles=dict(known.troubles), unreadable={}, clashes={})
@@ -78,6 +79,10 @@ def scanned(
     rows = _read(spark, fresh, after, entries, there) if fresh else None
     after.clashes |= _clashes(after, there, entries)
     return rows, after
+
+
+def fresh_of(found: Sequence[RunFound], known: Known) -> list[RunFound]:
+    return [run for run in found if _is_fresh(run, known)]
 
 
 def _is_fresh(run: RunFound, known: Known) -> bool:
@@ -158,20 +163,23 @@ def _rows(
     silent = [keys[run.folder] for run in found if "events.jsonl" not in run.there]
     if silent:  # their runs end with their ledgers
         ends = ends.union(spark.createDataFrame([(key, None) for key in silent], "run string, end_ns bigint"))
-    dark, damaged = darkness(spark, ledgers, ends)
+    took = began.select("folder", ((F.col("last_ns") - F.col("first_ns")) / SECOND).alias("took_s"))
+    timed = summary.join(took, on="folder", how="left").withColumn("duration_s", F.coalesce("duration_s", "took_s"))
+    with meanwhile(lambda: darkness(spark, ledgers, ends)) as measured:
+        said = happened(lines, began, runs).persist()
+        said.count()
+        torn = began.where(F.col("torn") > TORN).select("folder", "torn").collect()
+        dark, damaged = measured()
     troubles |= damaged
-    torn = began.where(F.col("torn") > TORN).select("folder", "torn").collect()
     troubles |= {
         keys[row["folder"]]: f"{row['folder']}/events.jsonl has {row['torn']} lines that are no events." for row in torn
     }
-    took = began.select("folder", ((F.col("last_ns") - F.col("first_ns")) / SECOND).alias("took_s"))
-    timed = summary.join(took, on="folder", how="left").withColumn("duration_s", F.coalesce("duration_s", "took_s"))
     return Rows(
         timed.select(*(f"`{name}`" for name in summary.columns)),
-        happened(lines, began, runs),
+        said,
         dark.join(F.broadcast(runs.select("key", "date")), on="key", how="inner"),
         runs.select("key", "date"),
-        (runs, lines, began, dark),
+        (runs, lines, began, dark, said),
     )
 
 
