@@ -105,6 +105,8 @@ def _conf(
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
+        # Files are looked up by the driver: Spark would start a task for each of thousands, to see that it is there.
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "1000000",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

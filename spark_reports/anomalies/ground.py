@@ -7,11 +7,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from kernel.ledger import Kind, Outcome
+from spark_reports.frames import frame
 from spark_reports.ledger.rules import broken
 
 MARKS = (Kind.ASSIGN, Kind.REVOKE, Kind.LOST)
@@ -130,12 +130,3 @@ def _client(rows: list[Row], listed: dict[str, Any]) -> Client:
         transactional=any(row.sends_inside for row in rows),
         single=not any(row.split_reads for row in rows),
     )
-
-
-def frame(spark: SparkSession, cells: list[tuple[Any, ...]], schema: str) -> DataFrame:
-    names = [column.split()[0] for column in schema.split(", ")]
-    kinds = {"string": pa.string(), "int": pa.int32(), "bigint": pa.int64(), "boolean": pa.bool_()}
-    types = [kinds[column.split()[1]] for column in schema.split(", ")]
-    columns = list(zip(*cells, strict=True)) if cells else [()] * len(names)
-    arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
-    return spark.createDataFrame(pa.Table.from_arrays(arrays, names=names), schema=schema)

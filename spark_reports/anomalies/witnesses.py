@@ -15,7 +15,8 @@ from pyspark.sql import functions as F
 
 from kernel.findings import Witness
 from kernel.ledger import Kind, Outcome
-from spark_reports.anomalies.ground import Ground, frame, is_read, is_send
+from spark_reports.anomalies.ground import Ground, is_read, is_send
+from spark_reports.frames import frame
 from spark_reports.ledger.frame import read_places
 
 Name = tuple[str, int, int]  # client, op, ix

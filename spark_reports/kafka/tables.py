@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from kernel.errors import SuiteError
+from spark_reports.frames import fields
 from spark_reports.kafka.audit import AUDIT, audit_rows, strangers
 from spark_reports.kafka.results import parsed
 from spark_reports.nightly.draft import Draft
@@ -54,7 +55,7 @@ def add_reports(store: Store, say: Say = lambda _: None) -> Callable[[DataFrame]
 def _put(store: Store, table: str, schema: str, rows: DataFrame, new_of: News) -> None:
     """Only what is new goes into a version of its own; nothing new, no version."""
     spark = rows.sparkSession
-    ordered = rows.select(*(f"`{name}`" for name in spark.createDataFrame([], schema).columns))
+    ordered = rows.select(*(f"`{name}`" for name in fields(schema).names))
     dates = [row["date"] for row in ordered.select("date").distinct().collect()]
     with ExitStack() as until:
         draft = _drafted(store, until)

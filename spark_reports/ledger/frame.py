@@ -4,8 +4,7 @@ One scan for all files of a make: what costs with thousands of small files is a 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -16,6 +15,7 @@ from pyspark.sql import functions as F
 
 from kernel.errors import UsageError
 from kernel.ledger import COLUMNS
+from spark_reports.frames import frame, nothing
 from spark_reports.ledger.files import LedgerFile, ledger_files
 from spark_reports.ledger.json_rows import SCHEMA
 from spark_reports.ledger.translated import Handed, translated
@@ -24,7 +24,6 @@ SPARK = {"str": "string", "i64": "bigint", "i32": "bigint", "bool": "boolean"}
 TYPES = {name: SPARK[kind] for name, kind in COLUMNS.items()} | {"run": "string", "file": "string", "row": "bigint"}
 ROWS = ("client", "op", "ix", "kind", "outcome", "txn", "topic", "partition", "offset", "value")  # what checks need
 TIMES = ("client", "op", "kind", "outcome", "txn", "topic", "partition", "value", "invoked_ns", "completed_ns", "final")
-LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 
 Names = Sequence[str]
 Refused = Callable[[str, UsageError], None]
@@ -75,8 +74,8 @@ def _frame(
     frames = [_scan(spark, alike, places, columns) for alike in scans.values()]
     if by_hand is not None:
         frames.append(by_hand.where(~F.col("run").isin(*bad)) if bad else by_hand)
-    nothing = ", ".join(f"`{name}` {TYPES[name]}" for name in (*places, *columns))
-    return reduce(DataFrame.unionAll, frames) if frames else spark.createDataFrame([], nothing)
+    schema = ", ".join(f"`{name}` {TYPES[name]}" for name in (*places, *columns))
+    return reduce(DataFrame.unionAll, frames) if frames else nothing(spark, schema)
 
 
 def _scan(spark: SparkSession, alike: list[_Source], places: Names, columns: Names) -> DataFrame:
@@ -85,8 +84,7 @@ def _scan(spark: SparkSession, alike: list[_Source], places: Names, columns: Nam
     reader = spark.read.schema(", ".join(f"`{name}` {TYPES[name]}" for name in there))
     # Each path is that of one file: nothing in it is a pattern, nor the name of a partition.
     reader = reader.option("__globPaths__", "false").option("recursiveFileLookup", "true")
-    with _listing_here(spark):
-        rows = reader.parquet(*dict.fromkeys(source.file.address for source in alike))
+    rows = reader.parquet(*dict.fromkeys(source.file.address for source in alike))
     cells = [_cell(name, name in there).alias(name) for name in columns]
     if "run" in places:
         return _of_runs(spark, rows.select(_address().alias("address"), *cells), alike).select("run", *columns)
@@ -99,20 +97,9 @@ def _scan(spark: SparkSession, alike: list[_Source], places: Names, columns: Nam
     return rows.select(*cells)
 
 
-@contextmanager
-def _listing_here(spark: SparkSession) -> Iterator[None]:
-    """Files are looked up by the driver itself. From 33 on, Spark would start a task for each."""
-    before = spark.conf.get(LISTING)
-    spark.conf.set(LISTING, str(1 << 30))
-    try:
-        yield
-    finally:
-        spark.conf.set(LISTING, str(before))
-
-
 def _of_runs(spark: SparkSession, rows: DataFrame, alike: list[_Source]) -> DataFrame:
-    known = pa.table({"address": [f"file:{s.file.address}" for s in alike], "known": [s.run for s in alike]})
-    runs = F.broadcast(spark.createDataFrame(known, schema="address string, known string"))
+    known = ((f"file:{source.file.address}", source.run) for source in alike)
+    runs = F.broadcast(frame(spark, known, "address string, known string"))
     unknown = F.raise_error(F.concat(F.lit("no run is known for "), "address")).cast("string")  # rather than lose a row
     return rows.join(runs, on="address", how="left").withColumn("run", F.coalesce("known", unknown))
 

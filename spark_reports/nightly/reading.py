@@ -1,33 +1,20 @@
 """The texts of run folders as frames: manifest and verdict side by side, events line by line. One scan for thousands."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from spark_reports.frames import frame, nothing
 from spark_reports.nightly.folders import RunFound
 
 DOCUMENTS = {"manifest": "manifest.json", "verdict": "verdict.json"}
 EVENTS_FILE = "events.jsonl"
-LISTING = "spark.sql.sources.parallelPartitionDiscovery.threshold"
 EVENTS = """
     t_ns bigint, event string, id string, fault string, sentence string, phase string, topic string, partition int,
     leader int, leader_epoch int, `group` string, status string, was string, alert string, state string, kind string,
     link string, sent bigint, received bigint, missing bigint, duplicated bigint
 """
-
-
-@contextmanager
-def listed_here(spark: SparkSession) -> Iterator[None]:
-    """Spark would start a task for each of thousands of files, only to see that it is there; looking is quicker."""
-    before = str(spark.conf.get(LISTING))
-    spark.conf.set(LISTING, "1000000")
-    try:
-        yield
-    finally:
-        spark.conf.set(LISTING, before)
 
 
 def documents(spark: SparkSession, found: Sequence[RunFound]) -> DataFrame:
@@ -48,12 +35,12 @@ def events(spark: SparkSession, folders: Iterable[RunFound]) -> DataFrame:
 
 
 def one_column(spark: SparkSession, name: str, values: Iterable[str]) -> DataFrame:
-    return spark.createDataFrame(pa.table({name: pa.array(values, pa.string())}), schema=f"{name} string")
+    return frame(spark, ((value,) for value in values), f"{name} string")
 
 
 def _texts(spark: SparkSession, paths: Sequence[str], *, whole: bool) -> DataFrame:
     if not paths:
-        return spark.createDataFrame([], "folder string, name string, value string")
+        return nothing(spark, "folder string, name string, value string")
     # Each path is that of one file: nothing in it is a pattern. One that was pruned meanwhile is as if it had never been.
     reader = spark.read.option("__globPaths__", "false").option("ignoreMissingFiles", "true")
     texts = reader.text(list(paths), wholetext=whole)

@@ -20,7 +20,6 @@ from spark_reports.nightly.baseline import load
 from spark_reports.nightly.dates import SPAN, span
 from spark_reports.nightly.draft import Draft
 from spark_reports.nightly.folders import RunFound, run_folders
-from spark_reports.nightly.reading import listed_here
 from spark_reports.nightly.scan import Entry, Known, Rows, fresh_of, scanned
 from spark_reports.nightly.schemas import DARKNESS, HAPPENED, SUMMARY
 from spark_reports.nightly.store import Store
@@ -52,7 +51,7 @@ def nightly(
     store = Store(out)
     found = run_folders(runs, but=store.out) if runs is not None else None
     _check(store, runs, found, baseline, documents)
-    with store.draft(keep_pages=False) as draft, listed_here(spark):
+    with store.draft(keep_pages=False) as draft:
         state = store.state()
         known = Known.of(state)
         rows, after = scanned(spark, found, known, _entries(spark, draft), say) if found is not None else (None, known)

@@ -12,10 +12,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
+from spark_reports.frames import frame
 from spark_reports.meanwhile import meanwhile
 from spark_reports.nightly.darkness import Troubles, darkness
 from spark_reports.nightly.folders import RunFound
@@ -108,8 +108,8 @@ def _read(
     if not mine:
         summary.unpersist()
         return None
-    chosen = pa.table({"folder": pa.array(mine, pa.string())})
-    wanted = summary.join(F.broadcast(spark.createDataFrame(chosen, schema="folder string")), on="folder", how="left_semi")
+    chosen = frame(spark, ((folder,) for folder in mine), "folder string")
+    wanted = summary.join(F.broadcast(chosen), on="folder", how="left_semi")
     rows = _rows(spark, wanted.drop("trouble"), [there[folder] for folder in mine], mine, after.troubles)
     return replace(rows, held=(summary, *rows.held))
 
@@ -162,7 +162,7 @@ def _rows(
                  if "ledger" not in run.there}  # fmt: skip
     silent = [keys[run.folder] for run in found if "events.jsonl" not in run.there]
     if silent:  # their runs end with their ledgers
-        ends = ends.union(spark.createDataFrame([(key, None) for key in silent], "run string, end_ns bigint"))
+        ends = ends.union(frame(spark, ((key, None) for key in silent), "run string, end_ns bigint"))
     took = began.select("folder", ((F.col("last_ns") - F.col("first_ns")) / SECOND).alias("took_s"))
     timed = summary.join(took, on="folder", how="left").withColumn("duration_s", F.coalesce("duration_s", "took_s"))
     with meanwhile(lambda: darkness(spark, ledgers, ends)) as measured:
@@ -184,6 +184,5 @@ def _rows(
 
 
 def _named(began: DataFrame, keys: Mapping[str, str], spark: SparkSession) -> DataFrame:
-    table = pa.table({"folder": pa.array(list(keys), pa.string()), "key": pa.array(list(keys.values()), pa.string())})
-    named = spark.createDataFrame(table, schema="folder string, key string")
+    named = frame(spark, keys.items(), "folder string, key string")
     return named.join(began, on="folder", how="inner")

@@ -3,10 +3,10 @@
 from collections.abc import Hashable, Mapping
 from typing import TypeVar
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from spark_reports.contents import Spread
+from spark_reports.frames import frame
 from spark_reports.nightly.samples import NOTHING
 from spark_reports.nightly.statistics import Sample
 from spark_reports.recovery.distributions import distributions
@@ -25,10 +25,8 @@ def spreads(spark: SparkSession, samples: Mapping[Name, Sample]) -> dict[Name, S
     found = dict.fromkeys(names, NOTHING)
     if not rows:
         return found
-    number, seconds, is_open = zip(*rows, strict=True)
-    table = pa.table({"nth": pa.array(number, pa.int64()), "seconds": seconds, "censored": is_open})
-    frame = spark.createDataFrame(table, schema="nth bigint, seconds double, censored boolean")
-    for row in distributions(frame, ["nth"]).collect():
+    named = frame(spark, rows, "nth bigint, seconds double, censored boolean")
+    for row in distributions(named, ["nth"]).collect():
         name = names[row["nth"]]
         worst, worst_open = _worst(samples[name])
         found[name] = Spread(

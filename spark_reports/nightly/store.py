@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from kernel.errors import SuiteError, UsageError
+from spark_reports.frames import fields, nothing
 from spark_reports.nightly.draft import Draft, linked, room
 from spark_reports.nightly.durable import sync_folder
 
@@ -162,8 +163,7 @@ class Store:
 
 
 def read_table(spark: SparkSession, folder: Path | None, schema: str | StructType) -> DataFrame:
-    nothing = spark.createDataFrame([], schema)
     if folder is None or not folder.is_dir() or not any(folder.iterdir()):
-        return nothing
-    rows = spark.read.schema(nothing.schema).parquet(str(folder))
-    return rows.select(*(f"`{name}`" for name in nothing.columns))  # a date is the last column, wherever it was
+        return nothing(spark, schema)
+    rows = spark.read.schema(fields(schema)).parquet(str(folder))
+    return rows.select(*(f"`{name}`" for name in fields(schema).names))  # a date is the last column, wherever it was

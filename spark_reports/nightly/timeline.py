@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from spark_reports.contents import Dark, Lane, Mark, Run, Timeline
+from spark_reports.frames import frame
 from spark_reports.ledger.frame import TIMES, read_ledgers
 from spark_reports.nightly.darkness import bearing
 from spark_reports.nightly.delays import CALM
@@ -57,11 +58,11 @@ def _is_there(run: Run) -> bool:
 
 
 def _dark(spark: SparkSession, ledgers: Mapping[str, Path], began: Mapping[str, Row]) -> list[Row]:
-    ends = spark.createDataFrame([(key, began[key]["drain_ns"]) for key in ledgers], "run string, end_ns bigint")
+    ends = frame(spark, ((key, began[key]["drain_ns"]) for key in ledgers), "run string, end_ns bigint")
     long_enough = F.col("end_ns") - F.col("begin_ns") >= int(ORDINARY_S * SECOND)
-    frame, _ = bearing(ledgers, lambda left: gaps(read_ledgers(spark, left, TIMES), ends).where(long_enough))
-    rows = frame.orderBy("run", "begin_ns").collect()
-    frame.unpersist()
+    found, _ = bearing(ledgers, lambda left: gaps(read_ledgers(spark, left, TIMES), ends).where(long_enough))
+    rows = found.orderBy("run", "begin_ns").collect()
+    found.unpersist()
     return rows
 
 

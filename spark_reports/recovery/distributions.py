@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from spark_reports.frames import frame
 from spark_reports.recovery.bootstrap import coverage, interval, rank
 
 QUANTILES = {"median": 50, "p95": 95}
@@ -68,7 +69,7 @@ def _ranks(samples: DataFrame, by: Sequence[str]) -> DataFrame:
     sizes = samples.groupBy(*by).count().select("count").distinct().collect()
     places = [f"{name}{end}_rank bigint" for name in QUANTILES for end in ENDS]
     ddl = ", ".join(["n bigint", *places, *(f"{name}_enough boolean" for name in QUANTILES)])
-    return samples.sparkSession.createDataFrame([_row(n) for (n,) in sizes], ddl)
+    return frame(samples.sparkSession, (_row(n) for (n,) in sizes), ddl)
 
 
 def _row(n: int) -> tuple[int | bool, ...]:

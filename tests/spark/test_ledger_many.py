@@ -8,7 +8,7 @@ import pytest
 
 from kernel.errors import UsageError
 from spark_reports.ledger import translated
-from spark_reports.ledger.frame import LISTING, ROWS, TIMES, read_ledger, read_ledgers
+from spark_reports.ledger.frame import ROWS, TIMES, read_ledger, read_ledgers
 from tests.pure.histories import drained, read, sent, write_run
 
 if TYPE_CHECKING:
@@ -48,12 +48,10 @@ def test_each_run_has_the_rows_that_its_ledger_has_alone(spark: "SparkSession", 
 
 def test_files_of_one_make_are_one_scan_however_many_runs_they_are_of(spark: "SparkSession", tmp_path: Path):
     ledgers = folders(tmp_path, 40, "parquet")
-    before = spark.conf.get(LISTING)
 
     plan = read_ledgers(spark, ledgers, ROWS)._jdf.queryExecution().executedPlan().toString()
 
     assert plan.count("FileScan parquet") == 1
-    assert spark.conf.get(LISTING) == before
 
 
 def test_a_ledger_under_two_names_is_two_runs(spark: "SparkSession", tmp_path: Path):
