@@ -21,8 +21,8 @@ def told(error: Exception) -> Exception:
         return NoSpace("The disk is full, and Spark needs room for its shuffles: free some, or set TMPDIR to a larger disk.")
     if "OutOfMemoryError" in whole or "GC overhead limit" in whole:
         return SuiteError("Spark ran out of memory: give it more with --conf spark.driver.memory=8g, or judge on a cluster.")
-    if "All masters are unresponsive" in whole or "Cannot find any leader" in whole:
-        return SuiteError("The Spark master does not answer: is its address right, and is it running?")
+    if "All masters are unresponsive" in whole or "stopped SparkContext" in whole:
+        return SuiteError("The Spark master does not answer, or ended the job: is its address right, and is it running?")
     return SuiteError(f"Spark failed: {words[-1]}")
 
 
