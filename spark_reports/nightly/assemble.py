@@ -122,7 +122,12 @@ def _runs(
 
     first, last = against.first, against.last
     if first is None or last is None:
-        return those(now), list(against.runs)
+        current = those(now)
+        judged = {run.key for run in current}
+        others = [run for run in against.runs if run.key not in judged]
+        if against.runs and not others:
+            raise UsageError("--baseline is a report on the very runs that are to be judged: give an earlier one.")
+        return current, others
     both = those(tables.between(min(first, since), None))  # at once: each look at the tables takes its second
     return [run for run in both if run.current], [run for run in both if first <= run.date <= last]
 
