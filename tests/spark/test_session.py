@@ -113,16 +113,3 @@ def test_small_frames_are_what_was_put_into_them(spark: "SparkSession"):
     assert sorted(made.collect(), key=repr) == sorted([("a", 1), (None, None)], key=repr)
     assert (frame(spark, [], "name string").count(), none.count()) == (0, 0)
     assert none.schema == fields("name string, deep array<struct<size: bigint>>")
-
-
-def test_a_frame_from_a_list_would_need_python_on_the_executors(tmp_path: Path):
-    """Which is why ours come by Arrow; the commands are tested without any (see test_report_command.py)."""
-    code = COUNTED.replace("spark.range(7)", "spark.createDataFrame([(1,)] * 7, 'one int')") % ""
-    environment = os.environ | {"PYSPARK_PYTHON": "no-python-here", "TMPDIR": str(tmp_path)}
-
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=200, check=False
-    )
-
-    assert done.returncode == 1
-    assert 'Cannot run program "no-python-here"' in done.stderr
