@@ -1,6 +1,5 @@
 """Ledger rows as JSON lines: the format for a ledger written by hand, or in a language without Parquet."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ import pyarrow as pa
 
 from kernel.errors import UsageError
 from kernel.ledger import COLUMNS
+from kernel.ledger_json import json_row
 
 ARROW = {"str": pa.string(), "i64": pa.int64(), "i32": pa.int64(), "bool": pa.bool_()}
 SCHEMA = pa.schema([(name, ARROW[kind]) for name, kind in COLUMNS.items()])
@@ -20,7 +20,7 @@ def json_batches(file: Path, size: int) -> Iterator[tuple[int, list[int], Any]]:
     lines: list[int] = []
     for number, line in enumerate(_lines(file), 1):
         if line.strip():
-            rows.append(_row(file, number, line))
+            rows.append(json_row(f"{file} line {number}", line))
             lines.append(number)
         if len(rows) == size:
             yield lines[0], lines, _batch(file, rows)
@@ -42,28 +42,3 @@ def _lines(file: Path) -> Iterator[str]:
             yield from stream
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read: {error}.")
-
-
-def _row(file: Path, number: int, line: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except ValueError:
-        row = None
-    if not isinstance(row, dict):
-        raise UsageError(f"{file} line {number} is not a JSON object: {line.strip()[:80]!r}.")
-    for column, kind in COLUMNS.items():
-        if not _fits(kind, row.get(column)):
-            raise UsageError(f"{file} line {number}: {column} is {row[column]!r}, not {_words(kind)}.")
-    return row
-
-
-def _fits(kind: str, value: Any) -> bool:
-    if value is None:
-        return True
-    if kind in ("i64", "i32"):
-        return isinstance(value, int) and not isinstance(value, bool) and -(1 << 63) <= value < 1 << 63
-    return isinstance(value, str if kind == "str" else bool)
-
-
-def _words(kind: str) -> str:
-    return {"str": "a string", "bool": "true or false"}.get(kind, "an integer of 64 bits")
