@@ -88,7 +88,7 @@ def assembled(
             totals=totals,
             scenarios=_scenarios(matches, found, promises(now.summary), worst()),
             regressions=regressions,
-            changes=sentences.changes(matches, asked, gone, len(undecided(asked))),
+            changes=sentences.changes(matches, asked, gone, len(undecided(asked))) if before else [],  # all would be new
             flaky=flaky([*current, *before]),
             anomalies=anomalies(now.summary),
             slowest=slowest(now.darkness, scenarios),
