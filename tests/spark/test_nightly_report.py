@@ -3,8 +3,7 @@
 import json
 import os
 import shutil
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -423,16 +422,8 @@ def test_only_damaged_runs_are_nothing_to_report_on(spark: SparkSession, tmp_pat
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=600k", "tmpfs", str(disk)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("mounting a small file system needs root")
-    try:
-        yield disk
-    finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+def small_disk(disk_of: Callable[[str], Path]) -> Path:
+    return disk_of("600k")
 
 
 def test_a_disk_that_fills_while_pages_are_drawn_leaves_the_last_report(copy: Path, spark: SparkSession, small_disk: Path):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -222,17 +223,8 @@ def test_killed_at_any_moment_a_reader_finds_one_whole_version(tmp_path: Path):
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path):
-    """A real file system with 400 kB of room."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(disk)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("mounting a small file system needs root")
-    try:
-        yield disk
-    finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+def small_disk(disk_of: Callable[[str], Path]) -> Path:
+    return disk_of("400k")
 
 
 def test_a_full_disk_is_told_in_one_sentence_and_leaves_the_last_report(spark: SparkSession, small_disk: Path):
