@@ -43,6 +43,10 @@ class Place:
     def data(self) -> str:
         return f"{self.home}/data"
 
+    def log_dirs(self, many: int) -> list[str]:
+        """The first also has the metadata log."""
+        return [self.data, *(f"{self.data}-{place}" for place in range(2, many + 1))]
+
 
 def server_properties(
     node: int, spec: ClusterSpec, ports: Mapping[int, Ports], place: Place, extra: Mapping[str, str]
@@ -108,7 +112,7 @@ def _identity(
         "listeners": ",".join(listeners),
         "listener.security.protocol.map": f"CLIENT:{client},DIRECT:{client},REPLICATION:{inner},CONTROLLER:{inner}",
         "advertised.listeners": ",".join(advertised),
-        "log.dirs": place.data,
+        "log.dirs": ",".join(place.log_dirs(spec.log_dirs)),
     }
     return settings | ({"inter.broker.listener.name": "REPLICATION"} if is_broker else {})
 

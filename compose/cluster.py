@@ -106,7 +106,7 @@ class Cluster:
         self._provider.open(self._state.cluster)
         credentials = None
         if self.spec.security != "plaintext":
-            credentials = Credentials(self.folder / "client", self.spec.security)
+            credentials = Credentials(self.folder / "client", self.spec.security, self.spec.certificate_days)
         storage = self._provider.storage(self.spec, credentials.first_user if credentials else None)
         self._plan = ClusterPlan(self.spec, self.id, ports, storage, credentials, list(self.spec.broker_ids))
         self._say(f"starting {self._brokers_in_words()} ({self._provider.name}, Kafka {self.spec.kafka})")

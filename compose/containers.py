@@ -106,7 +106,8 @@ class Containers:
         if plan.node in self._brokers:
             self._retire(plan.node)
         else:
-            self._docker.volumes.create(self._name(plan.node, "data"), labels={LABEL: self._cluster})
+            for directory in self.place(plan.node).log_dirs(plan.log_dirs):
+                self._docker.volumes.create(self._name(plan.node, Path(directory).name), labels={LABEL: self._cluster})
         command = broker_command(
             "java",
             [LIBS],
@@ -123,7 +124,7 @@ class Containers:
         if plan.jolokia:
             files["jolokia.jar"] = self._jolokia.read_bytes()
         if plan.node not in self._brokers:
-            files |= {f"data/{name}": content for name, content in plan.storage.items()}
+            files |= plan.storage
         broker = self._container(
             plan.node,
             "kafka",
@@ -133,7 +134,8 @@ class Containers:
             network_mode=f"container:{self._pods[plan.node].get_container_id()}",
         )
         broker.with_command(command[1:])
-        broker.with_volume_mapping(self._name(plan.node, "data"), f"{HOME}/data", "rw")
+        for directory in self.place(plan.node).log_dirs(plan.log_dirs):
+            broker.with_volume_mapping(self._name(plan.node, Path(directory).name), directory, "rw")
         broker.with_copy_into_container(self._packed(plan.node, files), "/")
         broker.start()
         self._brokers[plan.node] = broker

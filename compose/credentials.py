@@ -6,6 +6,7 @@ Nodes prove themselves to each other by certificate. Clients do so by certificat
 
 import secrets
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from compose.broker_config import ADMIN_PRINCIPAL, NODE_PRINCIPAL, SCRAM, node_name
@@ -18,6 +19,7 @@ class Credentials:
 
     folder: Path
     security: str
+    certificate_days: float | None = None  # of nodes
     admin_password: str = field(default_factory=lambda: secrets.token_urlsafe(18), repr=False)
 
     def __post_init__(self) -> None:
@@ -35,7 +37,9 @@ class Credentials:
 
     def node_files(self, node: int) -> dict[str, bytes]:
         """A node's own key and certificate, good for the names its peers and its clients use."""
-        pem = self._issue(NODE_PRINCIPAL, node_name(node), "localhost", "127.0.0.1")
+        days = self.certificate_days
+        until = datetime.now(UTC) + timedelta(days=days) if days is not None else None
+        pem = self._issue(NODE_PRINCIPAL, node_name(node), "localhost", "127.0.0.1", until=until)
         return {"node.pem": pem, "ca.pem": self.ca_pem}
 
     def address(self, bootstrap: str, user: str = ADMIN_PRINCIPAL, password: str | None = None) -> ClusterAddress:
@@ -55,7 +59,7 @@ class Credentials:
             password=password or self.admin_password,
         )
 
-    def _issue(self, principal: str, *names: str) -> bytes:
+    def _issue(self, principal: str, *names: str, until: datetime | None = None) -> bytes:
         """Key, then certificate chain, in one PEM. Kafka reads PKCS#8 keys only; trustme writes the older form."""
         from cryptography.hazmat.primitives.serialization import (
             Encoding,
@@ -64,7 +68,7 @@ class Credentials:
             load_pem_private_key,
         )
 
-        certificate = self._authority.issue_cert(*names, common_name=principal)
+        certificate = self._authority.issue_cert(*names, common_name=principal, not_after=until)
         key = load_pem_private_key(certificate.private_key_pem.bytes(), password=None)
         pkcs8 = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         return pkcs8 + b"".join(blob.bytes() for blob in certificate.cert_chain_pems)

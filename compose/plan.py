@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib import resources
+from pathlib import PurePath
 
 from compose.broker_config import Place, Ports, as_properties, hosts_file, server_properties
 from compose.credentials import Credentials
 from compose.provider import NodePlan
 from compose.spec import ClusterSpec
-from compose.storage import node_storage
+from compose.storage import log_directories, node_storage
 
 
 @dataclass
@@ -50,8 +51,12 @@ class ClusterPlan:
             kafka=self.versions.get(node, self.spec.kafka),
             ports=self.ports[node],
             files=files,
-            storage=node_storage(self.template, self.cluster_id, node, self.spec.controller_ids),
+            storage=log_directories(
+                node_storage(self.template, self.cluster_id, node, self.spec.controller_ids),
+                [PurePath(directory).name for directory in place.log_dirs(self.spec.log_dirs)],
+            ),
             heap=self.spec.heap,
+            log_dirs=self.spec.log_dirs,
             javaagent=self.spec.javaagent,
             jolokia=self.spec.jolokia,
             jvm_options=self.spec.jvm_options,

@@ -97,7 +97,7 @@ class Processes:
             _write(home / name, content)
         if not data.exists():
             for name, content in plan.storage.items():
-                _write(data / name, content)
+                _write(home / name, content)
         class_path = [str(jar) for jar in kafka_jars(plan.kafka, self._say)]
         archive = find_archive(self._java, plan.kafka, class_path) if self._archives else None
         command = broker_command(

@@ -20,8 +20,9 @@ class NodePlan:
     kafka: str
     ports: Ports
     files: Mapping[str, bytes]  # configuration, written anew at each start
-    storage: Mapping[str, bytes]  # the formatted log directory, written at the first start only
+    storage: Mapping[str, bytes]  # the formatted log directories, written at the first start only
     heap: str
+    log_dirs: int
     javaagent: bool
     jolokia: bool
     jvm_options: Sequence[str]

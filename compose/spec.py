@@ -13,6 +13,7 @@ OLDEST = (3, 9, 0)
 SECURITY = ("plaintext", "tls", "sasl_ssl")
 PROVIDERS = ("auto", "processes", "containers")
 MOST_BROKERS = 5
+MOST_LOG_DIRS = 4
 FIRST_CONTROLLER = 101  # dedicated controllers are numbered apart, so that brokers can be added without a gap
 
 # What the plan itself decides. Changing one of these would disconnect the broker from its links or its storage.
@@ -40,12 +41,14 @@ class ClusterSpec:
     controllers: int | None = None  # None: brokers are controllers too (combined); a number: that many of their own
     kafka: str = DEFAULT_KAFKA
     security: str = "plaintext"
+    certificate_days: float | None = None  # nodes' certificates expire so long after a node's start; None: in the year 3000
     config: Mapping[str, str] = field(default_factory=dict)  # broker configuration on top of Kafka's defaults
     metadata_version: str | None = None  # format as an older release would, e.g. "3.9-IV0"
     features: Mapping[str, int] = field(default_factory=dict)  # e.g. {"transaction.version": 1}
     javaagent: bool = False  # load jmx_prometheus_javaagent in every node
     jolokia: bool = False  # load Jolokia's agent in every node
     jvm_options: tuple[str, ...] = ()  # on every node's command line, after ours
+    log_dirs: int = 1  # of each node: more than one, and it survives the loss of one
     heap: str = "400m"
     port: int | None = None  # clients find broker n at port + n - 1; None: free ports
 
@@ -53,11 +56,14 @@ class ClusterSpec:
         _in_range("brokers", self.brokers, 1, MOST_BROKERS)
         if self.controllers is not None:
             _in_range("controllers", self.controllers, 1, MOST_BROKERS)
+        _in_range("log_dirs", self.log_dirs, 1, MOST_LOG_DIRS)
         check_version(self.kafka)
         if self.security not in SECURITY:
             raise UsageError(
                 f"security {self.security!r} is not known: choose one of {', '.join(SECURITY)}.", value=self.security
             )
+        if self.certificate_days is not None:
+            self._check_days(self.certificate_days)
         check_config(self.config)
         if not re.fullmatch(r"[1-9][0-9]*[mg]", self.heap):
             raise UsageError(f"heap {self.heap!r} is not a size: give a number and m or g, like 400m.", value=self.heap)
@@ -66,6 +72,12 @@ class ClusterSpec:
         # Frozen all the way down: a spec is printed, compared and kept with the evidence.
         object.__setattr__(self, "config", MappingProxyType({k: str(v) for k, v in self.config.items()}))
         object.__setattr__(self, "features", MappingProxyType(dict(self.features)))
+
+    def _check_days(self, days: float) -> None:
+        if self.security == "plaintext":
+            raise UsageError("certificate_days is given, and security is plaintext: choose tls or sasl_ssl.", value=days)
+        if not 0 < days <= 36_500:  # nodes would not let each other in with what has expired
+            raise UsageError(f"certificate_days {days:g} is out of range: choose more than 0 and at most 36500.", value=days)
 
     @property
     def broker_ids(self) -> tuple[int, ...]:

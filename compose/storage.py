@@ -82,6 +82,15 @@ def node_storage(template: Mapping[str, bytes], cluster_id: str, node: int, vote
     return files
 
 
+def log_directories(first: Mapping[str, bytes], names: Sequence[str]) -> dict[str, bytes]:
+    """All of a node's, by their names: the first with everything, the others empty but for an identity of their own."""
+    files = {f"{names[0]}/{name}": content for name, content in first.items()}
+    for name in names[1:]:
+        identity = dict(line.split("=", 1) for line in first[META].decode().splitlines() if "=" in line)
+        files[f"{name}/{META}"] = as_properties(identity | {"directory.id": new_uuid()}).encode()
+    return files
+
+
 def _first_vote(node: int, voters: Sequence[int]) -> bytes:
     """What a voter remembers of the quorum. Normally nothing, so that all wait out a random election timeout of up to two
     seconds. Here the first voter remembers having stood for election, so it asks for votes the moment it is up."""
