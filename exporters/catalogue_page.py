@@ -28,6 +28,7 @@ _PARTS: Mapping[str, Callable[[Metric], bool]] = {
     "Of the probe": lambda metric: metric.scope is Scope.PROBE,
     "Of the lag monitor": lambda metric: metric.scope is Scope.GROUP,
     "Of the audit": lambda metric: metric.scope is Scope.AUDIT,
+    "Of trials": lambda metric: metric.scope is Scope.TRIAL,
 }
 
 

@@ -34,6 +34,7 @@ class Scope(StrEnum):
     PROBE = "probe"
     GROUP = "lag monitor"  # of a consumer group, or of the monitor's own work
     AUDIT = "audit"  # of a topic between two tiers, or of the auditor's own work
+    TRIAL = "trials"  # of the runs in a folder, or of the look at it
 
 
 BROKER, CONTROLLER = "broker", "controller"

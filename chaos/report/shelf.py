@@ -60,7 +60,7 @@ def entries(runs: Path) -> list[Entry]:
     """Newest first. A damaged run is an entry too: one bad folder must not hide the others."""
     if not runs.is_dir():
         raise UsageError(f"{runs} is not a directory: give the one that holds the runs with --runs.", value=str(runs))
-    return sorted((_entry(path) for path in _folders(runs)), key=lambda entry: (entry.started, entry.run_id), reverse=True)
+    return sorted((_entry(path) for path in folders(runs)), key=lambda entry: (entry.started, entry.run_id), reverse=True)
 
 
 def chosen(shelf: list[Entry], criteria: Criteria, now: datetime) -> list[Entry]:
@@ -119,18 +119,26 @@ def human_size(size: int) -> str:
     return f"{size} B"
 
 
-def _folders(runs: Path) -> Iterator[Path]:
+def folders(runs: Path) -> Iterator[Path]:
+    """Whatever is a run, or what is left of one."""
     level = [runs]
     for _ in range(3):
         level = [Path(entry.path) for folder in level for entry in _inner(folder)]
-    yield from (path for path in level if any((path / sign).exists() for sign in SIGNS))
+    yield from (path for path in level if any(_has(path, sign) for sign in SIGNS))
+
+
+def _has(path: Path, sign: str) -> bool:
+    try:
+        return (path / sign).exists()
+    except PermissionError:  # somebody's run, which the list shows as one that cannot be read
+        return True
 
 
 def _inner(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return [entry for entry in found if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")]
-    except PermissionError:
+    except (PermissionError, FileNotFoundError):  # not found: it was pruned just now
         return []
 
 

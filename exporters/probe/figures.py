@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from exporters.probe.certificates import REASONS
 from exporters.probe.seen import Seen
 from exporters.probe.tallying import Tally
 from exporters.translate import Family
@@ -46,6 +47,19 @@ def _figures(seen: Seen, now: float) -> Iterator[Figure]:
     yield "brokers_without_partition", {}, len(seen.brokers - set(seen.homes.values()))
     yield "placement_errors_total", {}, seen.placement_errors
     yield "restarts_total", {}, seen.restarts
+    yield from _of_certificates(seen)
+
+
+def _of_certificates(seen: Seen) -> Iterator[Figure]:
+    """Of brokers that are there. Errors begin at 0, so that the first is an increase."""
+    for broker in sorted(seen.certificates.keys() & seen.brokers):
+        if (expiry := seen.certificates[broker]) is not None:
+            yield "certificate_expiry_timestamp_seconds", {"broker": str(broker)}, expiry
+        for reason in REASONS:
+            labels = {"broker": str(broker), "reason": reason}
+            yield "certificate_errors_total", labels, seen.certificate_errors[broker, reason]
+    if seen.client_certificate is not None:
+        yield "client_certificate_expiry_timestamp_seconds", {}, seen.client_certificate
 
 
 def _of_partition(seen: Seen, partition: int, where: dict[str, str], now: float) -> Iterator[Figure]:

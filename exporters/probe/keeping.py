@@ -56,7 +56,7 @@ class Keeper:
             raise
         with self._seen.lock:
             self._seen.up = True
-            self._seen.brokers = looked.brokers
+            self._seen.brokers, self._seen.addresses = looked.brokers, looked.addresses
             self._seen.homes = {state.partition: home(state) for state in looked.partitions}
             self._seen.leaders = {state.partition: state.leader for state in looked.partitions}
         return looked

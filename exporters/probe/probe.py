@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from exporters.probe.certificates import CertificateWatch, uses_tls
 from exporters.probe.committing import Committer
 from exporters.probe.keeping import Keeper
 from exporters.probe.reading import Reader
@@ -31,6 +32,8 @@ class Probe:
         keeper = Keeper(ProbeTopic(address, settings, plan.topic), plan, self.seen)
         committer = Committer(reader.config, plan, self.seen)
         work = {"keep": keeper.run, "send": sender.run, "read": reader.run, "commit": committer.run}
+        if uses_tls(settings):
+            work["look at certificates"] = CertificateWatch(settings, plan, self.seen).run
         self._stop = threading.Event()
         self._threads = [
             threading.Thread(target=self._again, args=(name, run), name=f"probe {name}", daemon=True)

@@ -2,10 +2,13 @@
 
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from exporters.histogram import Histogram
 from exporters.probe.tallying import Patience, Tally
+
+Address = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +21,7 @@ class ProbePlan:
     replication: int = 3
     place_every: float = 2.0
     gone_after: float = 600.0  # seconds from which a broker that is down is not expected back
+    certificates_every: float = 3600.0  # with TLS: seconds between two looks at a broker's certificate
 
     @property
     def patience(self) -> Patience:
@@ -45,12 +49,16 @@ class Seen:
     homes: dict[int, int] = field(default_factory=dict)  # partition → broker
     leaders: dict[int, int | None] = field(default_factory=dict)
     brokers: frozenset[int] = frozenset()
+    addresses: Mapping[int, Address] = field(default_factory=dict)  # broker → where it tells clients to find it
     acks: dict[int, Histogram] = field(default_factory=dict)  # broker
     roundtrips: dict[int, Histogram] = field(default_factory=dict)
     commits: Histogram = field(default_factory=Histogram)
     commit_errors: Counter[str] = field(default_factory=Counter)
     placement_errors: int = 0
     restarts: int = 0
+    certificates: dict[int, float | None] = field(default_factory=dict)  # broker → expiry; None: it could not be read
+    certificate_errors: Counter[tuple[int, str]] = field(default_factory=Counter)  # broker, reason
+    client_certificate: float | None = None  # expiry of the probe's own
 
     def served_by(self, partition: int) -> int:
         """Who is to be praised or blamed for how long it took: the leader, as it was last seen."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exporters.probe.placing import Moves
+from exporters.probe.seen import Address
 from kernel.cluster import ClusterAddress, PartitionState
 from kernel.errors import NotReady
 
@@ -16,8 +17,12 @@ CONFIG = {"cleanup.policy": "delete", "retention.ms": "3600000", "segment.ms": "
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    brokers: frozenset[int]  # that are there
+    addresses: Mapping[int, Address]  # of the brokers that are there, as they tell clients
     partitions: Sequence[PartitionState] = ()  # none if there is no such topic
+
+    @property
+    def brokers(self) -> frozenset[int]:
+        return frozenset(self.addresses)
 
 
 class ProbeTopic:
@@ -38,11 +43,12 @@ class ProbeTopic:
             told = self._admin.list_topics(self.topic, timeout=LOOK_TIMEOUT)
         except KafkaException as trouble:
             raise NotReady(f"the cluster does not tell its brokers: {_said(trouble.args[0])}.") from None
-        brokers, topic = frozenset(told.brokers), told.topics[self.topic]
+        addresses = {broker: (at.host, at.port) for broker, at in told.brokers.items()}
+        topic = told.topics[self.topic]
         if topic.error is None:
-            return Looked(brokers, [_state(self.topic, partition) for partition in topic.partitions.values()])
+            return Looked(addresses, [_state(self.topic, partition) for partition in topic.partitions.values()])
         if topic.error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            return Looked(brokers)
+            return Looked(addresses)
         raise NotReady(f"the cluster does not tell of topic {self.topic}: {_said(topic.error)}.")
 
     def id(self) -> str | None:

@@ -60,12 +60,19 @@ def verify(
 
 
 @catalogue.command("agent-yaml")
-def agent() -> None:
+def agent(
+    partitions: Annotated[
+        str,
+        typer.Option("--partitions", help="Of single partitions, as in the exporter's file: off, topic or each."),
+    ] = "off",
+) -> None:
     """Print the configuration of jmx_exporter's Java agent that gives the same names."""
     from exporters.agent_yaml import agent_yaml
-    from exporters.selection import selected
+    from exporters.selection import Partitions, selected
 
-    print(agent_yaml(selected(FROM_JMX)), end="")
+    if partitions not in list(Partitions):
+        raise UsageError(f"--partitions is {partitions!r}: say one of {', '.join(Partitions)}.")
+    print(agent_yaml(selected(FROM_JMX, partitions=Partitions(partitions))), end="")
 
 
 @catalogue.command("page")

@@ -1,4 +1,4 @@
-"""List the runs that are kept, and remove those that are no longer needed."""
+"""List the runs that are kept, remove those that are no longer needed, and tell Prometheus of them."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from kafka_trial.cli import runs_exporter
 from kafka_trial.cli.options import AsJson, Runs
 from kafka_trial.cli.screen import complain, out
 from kernel.errors import SuiteError, UsageError
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from chaos.report.shelf import Criteria, Entry
 
 runs = typer.Typer(help=__doc__, no_args_is_help=True, rich_markup_mode=None)
+runs.command("exporter", help=runs_exporter.__doc__)(runs_exporter.runs_exporter)
 
 
 @runs.command("list")

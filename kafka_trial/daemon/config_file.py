@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     M = TypeVar("M", bound=BaseModel)
 
-RELATIVE = ("_file",)  # keys whose values are paths, seen from the folder of the configuration file
+RELATIVE = ("_file", "_dir")  # keys whose values are paths, seen from the folder of the configuration file
 
 
 def load(file: Path, model: "type[M]") -> "M":

@@ -28,6 +28,7 @@ class ProbeConfig(Daemon):
     replication: Annotated[int, Field(ge=1, le=32)] = _USUAL.replication
     place_every: Seconds = _USUAL.place_every
     gone_after: Seconds = _USUAL.gone_after
+    certificates_every: Annotated[float, Field(ge=1, le=86_400)] = _USUAL.certificates_every
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -46,4 +47,5 @@ class ProbeConfig(Daemon):
             replication=self.replication,
             place_every=self.place_every,
             gone_after=self.gone_after,
+            certificates_every=self.certificates_every,
         )

@@ -15,6 +15,7 @@ from kernel.metric_tables import (
     replication,
     requests,
     topics,
+    trials,
 )
 from kernel.metrics import Metric
 
@@ -33,6 +34,7 @@ _TABLES = (
     probe.ROWS,
     lag.ROWS,
     audit.ROWS,
+    trials.ROWS,
 )
 
 METRICS: tuple[Metric, ...] = tuple(

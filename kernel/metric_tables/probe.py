@@ -67,4 +67,28 @@ ROWS = (
     _probe("brokers_without_partition", Kind.GAUGE, "Brokers that have no partition of the probe's topic yet."),
     _probe("placement_errors_total", Kind.COUNTER, "Times the probe could not put its partitions where they belong."),
     _probe("restarts_total", Kind.COUNTER, "Times the probe's producer had failed for good and was made anew."),
+    _probe(
+        "certificate_expiry_timestamp_seconds",
+        Kind.GAUGE,
+        "When the certificate that a broker shows to clients expires.",
+        "broker",
+        unit="seconds",
+        appears="with TLS",
+        note="Not there while the broker's certificate could not be read.",
+    ),
+    _probe(
+        "certificate_errors_total",
+        Kind.COUNTER,
+        "Times a broker's certificate could not be read: connect, timeout, handshake or unreadable.",
+        "broker",
+        "reason",
+        appears="with TLS",
+    ),
+    _probe(
+        "client_certificate_expiry_timestamp_seconds",
+        Kind.GAUGE,
+        "When the certificate expires that the probe itself shows to brokers.",
+        unit="seconds",
+        appears="if the probe has one",
+    ),
 )

@@ -143,6 +143,7 @@ def test_every_row_of_the_catalogue_is_told_with_its_own_labels():
     seen.tallies[1] = tally(False)
     seen.acks, seen.roundtrips = {1: Histogram()}, {1: Histogram()}
     seen.commit_errors["_TIMED_OUT"] += 1
+    seen.certificates, seen.client_certificate = {1: 2e9}, 2e9
 
     told = {
         family.metric.name: {label for _, labels, _ in family.samples for label, _ in labels if label != "le"}
