@@ -6,10 +6,10 @@ STAMP  := $(VENV)/.installed
 KEPT   := --trial-runs runs
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup check pure cluster spark report fix bench images lock clean
+.PHONY: help demo test setup check pure cluster spark report fix bench images generated lock clean
 
 help:  ## list all tasks
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: setup  ## three brokers, the leader killed, a verdict and a report: the first thing to run
 	@$(BIN)/kafka-trial demo
@@ -52,6 +52,12 @@ bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judge
 
 images: setup  ## container images built on the spot, where no registry can be reached (needs root and debootstrap)
 	@compose/images/build.sh
+
+generated: $(STAMP)  ## write again what is made from the catalogue: docs/metrics.md, the stack's dashboards, rules and agent file
+	@$(BIN)/kafka-trial catalogue page > docs/metrics.md
+	@$(BIN)/kafka-trial catalogue agent-yaml --partitions topic > compose/stack/kafka/agent.yaml
+	@$(BIN)/kafka-trial dashboards build compose/stack/grafana
+	@$(BIN)/kafka-trial alerts build compose/stack
 
 lock: $(STAMP)  ## resolve the pinned requirements anew
 	@$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --all-extras --group dev pyproject.toml -o requirements/dev.txt

@@ -9,9 +9,11 @@ import typer
 
 import kafka_trial
 from kafka_trial.cli import (
+    alerts,
     audit,
     catalogue,
     check,
+    dashboards,
     demo,
     doctor,
     down,
@@ -35,6 +37,7 @@ EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 inconclusive, 4 our o
 
 # What an install without extras lacks, and which extra has it.
 EXTRAS = {
+    **dict.fromkeys(("grafana_api", "grafana_foundation_sdk", "promql_parser", "yaml"), "dashboards"),
     **dict.fromkeys(("jinja2", "numpy", "pyarrow"), "trials"),
     **dict.fromkeys(("py4j", "pyspark"), "reports"),
     **dict.fromkeys(("jmxquery", "prometheus_client", "pydantic", "starlette", "uvicorn"), "exporter"),
@@ -55,6 +58,8 @@ app.add_typer(audit.audit, name="audit")
 app.add_typer(lag.lag, name="lag")
 app.add_typer(runs.runs, name="runs")
 app.add_typer(catalogue.catalogue, name="catalogue")
+app.add_typer(dashboards.dashboards, name="dashboards")
+app.add_typer(alerts.alerts, name="alerts")
 
 
 def _show_version(wanted: bool) -> None:
@@ -83,9 +88,17 @@ def main() -> None:
         if error.name not in EXTRAS:
             raise
         command = sys.argv[1] if len(sys.argv) > 1 else ""
-        of = {"lag": "lag", "lag-monitor": "lag", "audit": "audit", "report": "reports"}
+        of = {
+            "alerts": "dashboards",
+            "dashboards": "dashboards",
+            "lag": "lag",
+            "lag-monitor": "lag",
+            "audit": "audit",
+            "report": "reports",
+        }
         extra = of.get(command, EXTRAS[error.name])
         who = {
+            "dashboards": "dashboards and alerts need",
             "lag": "the lag monitor needs",
             "audit": "the audit needs",
             "reports": "Spark reports need",

@@ -1,0 +1,1 @@
+"""Alert rules, each with what makes it fire and what must leave it quiet."""

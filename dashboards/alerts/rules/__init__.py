@@ -1,0 +1,1 @@
+"""What is alerted on: a file for each kind of trouble."""

@@ -1,0 +1,1 @@
+"""What is on each dashboard: one file for each."""
