@@ -1,0 +1,1 @@
+"""What is wrong with a dashboard: panels without data, and panels whose number is not what it says."""
