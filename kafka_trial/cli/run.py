@@ -19,6 +19,7 @@ from kernel.errors import UsageError
 if TYPE_CHECKING:
     from chaos.recording import Observe
     from chaos.scenarios.scenario import Option, Scenario
+    from kafka_trial.annotating import Annotator
 
 
 def run(
@@ -57,10 +58,18 @@ def run(
         typer.Option("--observe", metavar="WHO", help="Watched by: lag, audit, alerts=URL of a Prometheus. For reports."),
     ] = None,
     results_to: ResultsTo = None,
+    annotate: Annotated[
+        str | None,
+        typer.Option("--annotate", metavar="URL", help="Write each fault into this Grafana as it happens ($GRAFANA_TOKEN)."),
+    ] = None,
+    annotate_cluster: Annotated[
+        str | None, typer.Option("--annotate-cluster", metavar="NAME", help="The cluster's name there. Default: trial.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     from chaos.run import Wishes, plan
     from chaos.scenarios import scenario_named
+    from kafka_trial.annotating import annotator
     from kafka_trial.observing import observers_of, observing
 
     if show_list:
@@ -88,12 +97,21 @@ def run(
     ]
     for wish in wishes:
         plan(wish)  # all of them are checked before the first is started
-    _run_all(wishes, partial(observing, wanted=observers), publish, junit, markdown or _step_summary(), as_json)
+    written = annotator(annotate, annotate_cluster)
+    watching: Observe = partial(observing, wanted=observers)
+    watching = written.around(watching) if written else watching
+    _run_all(wishes, watching, publish, written, junit, markdown or _step_summary(), as_json)
     return None
 
 
 def _run_all(
-    wishes: list[Any], observe: "Observe", publish: Publish, junit: Path | None, markdown: Path | None, as_json: bool
+    wishes: list[Any],
+    observe: "Observe",
+    publish: Publish,
+    written: "Annotator | None",
+    junit: Path | None,
+    markdown: Path | None,
+    as_json: bool,
 ) -> None:
     from chaos.report.block import styled, verdict_block
     from chaos.report.junit import junit_xml
@@ -115,6 +133,8 @@ def _run_all(
             out.print()
             out.print(styled(verdict_block(verdict, manifest)))
             out.print(f"{'':9}report  {folder.report}", markup=False)
+        if written:
+            written.conclude(folder, verdict)
     if junit:
         junit.write_text(junit_xml(verdicts))
     if markdown:
