@@ -65,13 +65,14 @@ class Daemon:
 
 
 @contextmanager
-def daemon(command: str, config: str, folder: Path, *, ready: bool = True) -> Iterator[Daemon]:
+def daemon(command: str, config: str, folder: Path, *, ready: bool = True, port: int | None = None) -> Iterator[Daemon]:
     """`kafka-trial <command>` with a configuration to which the address to listen on is added."""
-    port = free_port()
-    file, said = folder / f"{command}-{port}.toml", folder / f"{command}-{port}.log"
+    port = port or free_port()
+    name = f"{command.replace(' ', '-')}-{port}"
+    file, said = folder / f"{name}.toml", folder / f"{name}.log"
     file.write_text(f'listen = "127.0.0.1:{port}"\n{config}')
     with said.open("wb") as log:
-        process = subprocess.Popen([TRIAL, command, "--config", str(file)], stdout=log, stderr=log)
+        process = subprocess.Popen([TRIAL, *command.split(), "--config", str(file)], stdout=log, stderr=log)
     running = Daemon(process, f"http://127.0.0.1:{port}", said)
     try:
         page = f"{running.address}/-/{'ready' if ready else 'healthy'}"
@@ -108,15 +109,23 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, targets: Sequence[str], alerts: Mapping[str, str] | None = None) -> Iterator[Prometheus]:
-    """`alerts`: by name, the expression that lets each fire at once."""
+def prometheus(
+    folder: Path,
+    targets: Sequence[str],
+    alerts: Mapping[str, str] | None = None,
+    *,
+    rules: str = "",
+    labels: Mapping[str, Mapping[str, str]] | None = None,
+) -> Iterator[Prometheus]:
+    """`alerts`: by name, the expression that lets each fire at once. `rules`: a whole file instead. `labels`: by target."""
     port = free_port()
-    rules = [{"alert": name, "expr": expression} for name, expression in (alerts or {}).items()]
-    (folder / "rules.json").write_text(json.dumps({"groups": [{"name": "all", "rules": rules}]}))
+    at_once = [{"alert": name, "expr": expression} for name, expression in (alerts or {}).items()]
+    (folder / "rules.yml").write_text(rules or json.dumps({"groups": [{"name": "all", "rules": at_once}]}))
+    scraped = [{"targets": [target], "labels": dict((labels or {}).get(target, {}))} for target in targets]
     config = {
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
-        "rule_files": [str(folder / "rules.json")],
-        "scrape_configs": [{"job_name": "kafka", "static_configs": [{"targets": list(targets)}]}],
+        "rule_files": [str(folder / "rules.yml")],
+        "scrape_configs": [{"job_name": "kafka", "static_configs": scraped}],
     }
     file, said = folder / "prometheus.yml", folder / "prometheus.log"
     file.write_text(json.dumps(config))  # which is YAML too

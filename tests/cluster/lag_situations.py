@@ -60,6 +60,11 @@ class Member:
         self._stop.set()
         self._thread.join(15)
 
+    def unstick(self) -> None:
+        """From now on it handles records again, and at once."""
+        self.pause = 0.0
+        self.stuck.clear()
+
     def _run(self) -> None:
         committed = time.monotonic()
         last: Any = None
@@ -67,6 +72,8 @@ class Member:
             if self.stuck.is_set():
                 self._consumer.pause(self._consumer.assignment())
                 self._consumer.poll(0.1)
+                if not self.stuck.is_set():
+                    self._consumer.resume(self._consumer.assignment())
                 continue
             message = self._consumer.poll(0.1)
             if message is not None and message.error() is None:
