@@ -16,9 +16,7 @@ demo: setup  ## three brokers, the leader killed, a verdict and a report: the fi
 
 test: setup  ## everything: the checks, the pure tests, and the tests on real clusters
 	@$(MAKE) --no-print-directory check
-	@$(BIN)/python -m pytest -q -m slow tests/pure
-	@$(BIN)/python -m pytest $(KEPT) tests/cluster tests/browser examples
-	@$(BIN)/python -m pytest $(KEPT) -q tests/spark
+	@tests/everything.sh $(BIN)/python
 
 setup: $(STAMP)  ## virtual environment, packages, Kafka's jars, Toxiproxy, class archive
 	@$(BIN)/kafka-trial fetch --quiet

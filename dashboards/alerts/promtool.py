@@ -79,4 +79,7 @@ def _without_annotations(rules: Path) -> Iterator[Path]:
 
 def _reason(said: str) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip() and "FAILED" not in line and "Checking" not in line]
-    return (lines[0] if lines else "promtool does not say why").rstrip(".")
+    if not lines:
+        return "promtool does not say why"
+    told = " ".join(lines[:2]) if lines[0].endswith(":") else lines[0]  # the reason itself is on the line below
+    return told.rstrip(".")

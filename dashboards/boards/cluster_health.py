@@ -14,7 +14,6 @@ from dashboards.panels import (
     lines,
     number,
     quantiles,
-    rates,
 )
 
 BEHIND = f"{MANAGER}underreplicatedpartitions"
@@ -168,7 +167,7 @@ TRAFFIC = Row(
 LOAD = Row(
     "Load",
     (
-        rates("Request handlers idle", f"{HANDLERS}requesthandleravgidle_seconds_total", least=0, most=1, width=12),
+        level("Request handlers idle", f"{HANDLERS}requesthandleravgidle_ratio", least=0, most=1, width=12),
         level("Network threads idle", f"{NETWORK}networkprocessoravgidle_percent", least=0, most=1, width=12),
     ),
 )

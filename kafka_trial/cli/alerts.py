@@ -64,7 +64,9 @@ def prove(
         check(file, tool)
         there = set(names_in(file))
         if not there.intersection(alert.name for alert in ALERTS):
-            raise UsageError(f"{rules} has none of the alerts that are tried here: keep their names, such as {ALERTS[0].name}.")
+            raise UsageError(
+                f"{rules} has none of the alerts that are tried here: keep their names, such as {ALERTS[0].name}."
+            )
         told = []
         for one in tried(file, cases([alert for alert in ALERTS if alert.name in there]), tool):
             say(one.case)
