@@ -16,6 +16,7 @@ from dashboards.board import Board, Form, Panel, Query, Variable
 TAG = "kafka-trial"
 SOURCE = dashboard.DataSourceRef(type_val="prometheus", uid="$datasource")
 GRAFANA = dashboard.DataSourceRef(type_val="grafana", uid="-- Grafana --")
+WIDTH = 24
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ALL = dashboard.VariableOption(selected=True, text="All", value="$__all")
 
@@ -49,7 +50,18 @@ def as_grafana(board: Board) -> dict[str, Any]:
         for panel in row.panels:
             made.with_panel(_panel(panel))
     found: dict[str, Any] = json.loads(json.dumps(made.build(), cls=JSONEncoder))
+    _place(found["panels"])
     return found
+
+
+def _place(panels: list[dict[str, Any]]) -> None:
+    """From left to right, and below where it would not fit: the SDK lets a wide panel reach beyond the edge."""
+    x = y = tallest = 0
+    for place in (panel["gridPos"] for panel in panels):
+        if x + place["w"] > WIDTH:
+            x, y, tallest = 0, y + tallest, 0
+        place["x"], place["y"] = x, y
+        x, tallest = x + place["w"], max(tallest, place["h"])
 
 
 def identity(title: str) -> int:

@@ -150,6 +150,6 @@ def notation(values: Values) -> str:
     """promtool's own; a series that ends does so with a mark, as it does when a target is gone."""
     before: list[float | None] = [None, *values[:-1]]
     return " ".join(
-        f"{value:g}" if value is not None else "stale" if last is not None else "_"
+        f"{value:.15g}" if value is not None else "stale" if last is not None else "_"
         for last, value in zip(before, values, strict=True)
     )

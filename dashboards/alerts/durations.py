@@ -11,12 +11,13 @@ from dashboards.alerts.alert import Alert
 
 SECONDS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"(\d+)(ms|s|m|h|d)")
+_WHOLE = re.compile(r"(?:\d+(?:ms|s|m|h|d))+")
 _RANGE = re.compile(r"\[([^\]]+)\]")
 
 
 def seconds(words: str) -> float:
     """90.0 of "1m30s"."""
-    if not re.fullmatch(r"(\d+(ms|s|m|h|d))+", words):
+    if not _WHOLE.fullmatch(words):
         raise ValueError(f"{words!r} is no duration")
     return sum(int(number) * SECONDS[unit] for number, unit in _DURATION.findall(words))
 
@@ -35,4 +36,5 @@ def at_pace(alert: Alert, pace: float) -> Alert:
 
 
 def _scaled(words: str, pace: float) -> str:
-    return _DURATION.sub(lambda found: f"{round(seconds(found.group(0)) * pace * 1000)}ms", words)
+    """Each as one number: Prometheus takes no unit twice."""
+    return _WHOLE.sub(lambda found: f"{round(seconds(found.group()) * pace * 1000)}ms", words)

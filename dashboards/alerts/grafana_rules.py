@@ -37,7 +37,7 @@ def _rule(alert: Alert, runbooks: str) -> dict[str, Any]:
         "for": alert.hold,
         "labels": {"severity": alert.severity},
         "annotations": {
-            "summary": alert.summary.replace("{{ $value }}", "{{ $values.found }}"),
+            "summary": alert.summary.replace("{{ $value }}", '{{ printf "%.0f" $values.found.Value }}'),
             "description": alert.description,
             "runbook_url": f"{runbooks}{alert.runbook}",
         },

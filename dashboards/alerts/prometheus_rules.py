@@ -7,6 +7,7 @@ from dashboards.alerts.durations import at_pace
 from dashboards.alerts.every import GROUPS
 
 RUNBOOKS = "docs/runbooks/"
+ROUNDED = '{{ printf "%.0f" $value }}'  # else a million is 1e+06, and a minute 60.0170001
 
 
 def rule_file(*, runbooks: str = RUNBOOKS, pace: float = 1) -> dict[str, Any]:
@@ -26,7 +27,7 @@ def _rule(alert: Alert, runbooks: str) -> dict[str, Any]:
         "for": alert.hold,
         "labels": {"severity": alert.severity},
         "annotations": {
-            "summary": alert.summary,
+            "summary": alert.summary.replace("{{ $value }}", ROUNDED),
             "description": alert.description,
             "runbook_url": f"{runbooks}{alert.runbook}",
         },

@@ -133,7 +133,7 @@ RECOVERY = Row(
         ),
         lines(
             "Recovery in the last trials",
-            Query(f"max by (scenario, phase) ({TRIAL}last_recovery_seconds)", "{{scenario}} {{phase}}"),
+            Query(f'max by (scenario, phase) ({TRIAL}last_recovery_seconds{{twin="no"}})', "{{scenario}} {{phase}}"),
             of=(f"{TRIAL}last_recovery_seconds",),
             unit="s",
             empty="No trials are scraped: kafka-trial runs exporter.",

@@ -41,7 +41,7 @@ TRAFFIC = Row(
         _rates("Bytes in", "bytesin", empty="No topic was written to."),
         _rates("Bytes out", "bytesout", empty="No topic was read."),
         _rates("Requests", "totalproducerequests", "totalfetchrequests", empty="No topic was asked for."),
-        _rates("Failed requests", "failedproducerequests", "failedfetchrequests", empty="No request failed."),
+        _rates("Failed produce requests", "failedproducerequests", empty="No request failed."),
         _rates("Bytes refused", "bytesrejected", empty="No batch was too large."),
     ),
 )

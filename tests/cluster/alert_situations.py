@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from compose.cluster import Cluster
 from compose.jars import kafka_jars
@@ -330,23 +330,42 @@ def certificate_about_to_expire(watch: Watch) -> Iterator[None]:
         cluster.restart(1)
 
 
-def too_large(watch: Watch) -> None:
-    """A batch that the broker refuses."""
-    watch.cluster.create_topic("narrow", partitions=1, replication=1, config={"max.message.bytes": "1000"})
-    producer = Producer(watch.cluster.direct_address.librdkafka() | {"log_level": 0})
+def refused(watch: Watch) -> None:
+    """A batch that is too large, and a record without a key for a topic that keeps one of each."""
+    cluster = watch.cluster
+    cluster.create_topic("narrow", partitions=1, replication=1, config={"max.message.bytes": "1000"})
+    cluster.create_topic("compacted", partitions=1, replication=1, config={"cleanup.policy": "compact"})
+    producer = Producer(cluster.direct_address.librdkafka() | {"log_level": 0})
     for _ in range(30):
         producer.produce("narrow", b"x" * 5000)
+        producer.produce("compacted", b"no key")
         producer.flush(10)
         time.sleep(0.1)
 
 
-def quota(watch: Watch) -> None:
-    """On the application's producer, by Kafka's own tool: no Python client can."""
-    limits = "producer_byte_rate=500,consumer_byte_rate=500,request_percentage=5"
-    words = ["--bootstrap-server", watch.cluster.direct_address.bootstrap, "--alter", "--add-config", limits]
-    words += ["--entity-type", "clients", "--entity-name", "shop"]
+def held_back(watch: Watch) -> None:
+    """Two clients with quotas, set by Kafka's own tool (no Python client can), that send and read far more."""
+    watch.cluster.create_topic("limited", partitions=1, replication=1)
     jars = ":".join(map(str, kafka_jars(watch.cluster.spec.kafka)))
-    subprocess.run([find_java().path, "-cp", jars, "kafka.admin.ConfigCommand", *words], check=True, timeout=60)
+    tool = [find_java().path, "-cp", jars, "kafka.admin.ConfigCommand", "--alter", "--entity-type", "clients"]
+    tool += ["--bootstrap-server", watch.cluster.direct_address.bootstrap]
+    quotas = {"greedy": "producer_byte_rate=2000,consumer_byte_rate=2000", "eager": "request_percentage=0.01"}
+    for client, limits in quotas.items():
+        words = ["--entity-name", client, "--add-config", limits]
+        subprocess.run([*tool, *words], check=True, capture_output=True, timeout=60)
+        _send_and_read(watch, client)
+
+
+def _send_and_read(watch: Watch, client: str) -> None:
+    settings = watch.cluster.direct_address.librdkafka() | {"client.id": client, "log_level": 0}
+    producer, consumer = Producer(settings), Consumer(settings | {"group.id": client, "enable.auto.commit": False})
+    consumer.assign([TopicPartition("limited", 0, 0)])
+    for _ in range(30):
+        producer.produce("limited", b"x" * 1000)
+        producer.poll(0.1)
+        consumer.poll(0.1)
+    producer.purge()
+    consumer.close()
 
 
 def _process(cluster: Cluster, node: int) -> psutil.Process:

@@ -43,7 +43,7 @@ RULES = (
         hold="1m",
         severity="critical",
         summary="{{ $labels.cluster }} has no active controller: no leader is elected, no topic changed, no broker let in.",
-        description="The quorum has no majority, or none of the controllers can be read.",
+        description="The quorum has no majority, or the exporter cannot read the controller that is active.",
         broken={named(ACTIVE, node="1"): 0},
         labels={"cluster": "c"},
         fires="75s",
@@ -80,7 +80,8 @@ RULES = (
         expression=f"{SILENT} or (max by (cluster) ({FENCED}) > 0 unless on (cluster) ({SILENT}))",
         hold="2m",
         severity="critical",
-        summary="Broker {{ $labels.broker }} of {{ $labels.cluster }} is silent for longer than a restart takes.",
+        summary="{{ with $labels.broker }}Broker {{ . }}{{ else }}A broker{{ end }} of {{ $labels.cluster }} "
+        "is silent for longer than a restart takes.",
         description="Its process is gone, hangs, or cannot reach the controllers.",
         broken={named(HEARTBEAT, broker="3"): 9000} | {named(FENCED, node=node): 1 for node in NODES},
         labels={"cluster": "c", "broker": "3"},

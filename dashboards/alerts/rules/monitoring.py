@@ -41,7 +41,7 @@ RULES = (
         ),
         hold="5m",
         severity="critical",
-        summary="The {{ $labels.monitor }} of {{ $labels.cluster }} is no longer scraped.",
+        summary="The {{ $labels.monitor }}{{ with $labels.cluster }} of {{ . }}{{ end }} is no longer scraped.",
         description="The alerts that stand on it cannot fire.",
         broken={named("kafka_probe_up"): Gone()},
         labels={"cluster": "c", "monitor": "probe"},
