@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psutil
+import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from compose.cluster import Cluster
@@ -177,7 +178,12 @@ def small_disk(watch: Watch, node: int) -> Iterator[Path]:
     kept = directory.with_name("kept")
     cluster.stop(node)
     shutil.copytree(directory, kept)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(directory)], check=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", str(directory)]
+    mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if mounted.returncode and not os.environ.get("KAFKA_TRIAL_REQUIRE_MOUNT"):
+        cluster.start(node)
+        pytest.skip("needs root, to mount a small file system (set KAFKA_TRIAL_REQUIRE_MOUNT to fail instead)")
+    assert mounted.returncode == 0, mounted.stderr
     shutil.copytree(kept, directory, dirs_exist_ok=True)
     cluster.start(node)
     cluster.wait_replicated("orders", partitions=3)

@@ -25,6 +25,7 @@ from tests.cluster.daemons import TRIAL, daemon
 pytestmark = pytest.mark.chaos
 RULES = {alert.name: alert for alert in ALERTS}
 KAFKA = 30.0  # seconds that Kafka itself, and a machine that has other work, may need until a trouble is to be seen
+NEED_A_DISK = {"KafkaDiskFilling", "KafkaDiskFull", "KafkaLogDirOffline"}  # of its own, and so root
 LOOKING_BACK = ("KafkaIsrFlapping", "KafkaRequestHandlersBusy")  # a state that has to fill the window
 C = {"cluster": "c"}
 Expected = Mapping[str, list[dict[str, str]]]  # alert → the labels of each that must fire
@@ -230,7 +231,8 @@ def test_nothing_fired_that_nothing_explains(watch: Watch, table: Table, capsys:
 
     unexplained = [one for one in fired if not any(row.explains(one) for row in table.rows)]
     assert not unexplained, "\n".join(f"{one.name} {one.labels}, {one.start - watch.began:.0f} s on" for one in unexplained)
-    assert {alert.name for alert in ALERTS} == {name for row in table.rows for name in row.expected}, "each was made to fire"
+    skipped = set() if any(row.situation == "disk full" for row in table.rows) else NEED_A_DISK
+    assert {*RULES} - {name for row in table.rows for name in row.expected} == skipped, "each was made to fire"
 
 
 def test_every_panel_has_shown_something(watch: Watch):
