@@ -81,22 +81,21 @@ def prove(
 
 
 def _print(told: "Sequence[Told]", rules: int, missing: Sequence[str]) -> None:
-    from rich.table import Table
-
     from dashboards.alerts.cases import blind_case, firing_case
     from dashboards.alerts.every import ALERTS
 
     holds = {one.case: "✓" if one.holds else "✗" for one in told}
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("rule", "severity", "waits", "fires within", "clears within", "fires and clears", "blindness is told"):
-        table.add_column(column, no_wrap=column == "rule")
     shared = list(told)
+    line = "{:28} {:9} {:>7} {:>8} {:>10}  {:6} {}".format
+    out.print(line("", "", "", "fires", "clears", "fires,", "blindness"), markup=False)
+    out.print(line("rule", "severity", "waits", "within", "within", "clears", "is told"), markup=False)
     for alert in (alert for alert in ALERTS if alert.name not in missing):
         own = (firing_case(alert.name), blind_case(alert.name))
         shared = [one for one in shared if one.case not in own]
         clears = alert.clears if alert.clears != "0s" else "its window"
-        table.add_row(alert.name, alert.severity, alert.hold, alert.fires, clears, *(holds[name] for name in own))
-    out.print(table)
+        waits = alert.hold if alert.hold != "0s" else "at once"
+        marks = (holds[name] for name in own)
+        out.print(line(alert.name, alert.severity, waits, alert.fires, clears, *marks), markup=False)
     for one in shared:
         out.print(f"{holds[one.case]} {one.case}", markup=False)
     for one in (one for one in told if not one.holds):
