@@ -130,8 +130,8 @@ class Annotation:
 class Dashboard:
     uid: str
     title: str
-    description: str = ""
     panels: tuple[Panel, ...] = ()
+    description: str = ""
     variables: tuple[Variable, ...] = ()
     annotations: tuple[Annotation, ...] = ()
     links: tuple[Mapping[str, Any], ...] = ()

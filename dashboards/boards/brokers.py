@@ -60,6 +60,7 @@ STATE = Row(
             Query(each("kafka_server_app_version", NODE, "version"), column="nodes", unit="none"),
             Query(f"{each('process_start_time_seconds', NODE)} * 1000", column="started", unit="dateTimeFromNow"),
             of=("kafka_server_app_version", "process_start_time_seconds"),
+            hidden=("nodes",),
             height=6,
         ),
         level("Under-replicated, by leader", f"{MANAGER}underreplicatedpartitions", where=NODE),

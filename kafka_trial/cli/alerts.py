@@ -30,7 +30,9 @@ def build(
     runbooks: Runbooks = "docs/runbooks/",
     pace: Annotated[
         float,
-        typer.Option("--pace", help="Shorten every duration by this factor, for trying rules out: 0.1.", min=0.01, max=1),
+        typer.Option(
+            "--pace", help="Shorten durations in Prometheus' file by this factor, to try rules out: 0.1.", min=0.01, max=1
+        ),
     ] = 1,
 ) -> None:
     """Write the rules as Prometheus reads them, and as Grafana's provisioning does."""
