@@ -8,11 +8,12 @@ from typing import Any
 from dashboards.board import Form, Panel, Query, Step, Unit, Word
 from dashboards.expressions import described, each, each_rate, increase, known, labels, mean, percentile, quantile, total
 from dashboards.expressions import total_rate as _total_rate
-from kernel.metrics import Kind
+from kernel.metrics import Kind, as_version
 
 UNITS: dict[str, Unit] = {
     "bytes": "bytes", "seconds": "s", "ms": "ms", "us": "µs", "ratio": "percentunit", "percent": "percent",
 }  # fmt: skip
+OLDEST = "3.9"  # the first Kafka that is catered for
 RED, ORANGE = "red", "orange"
 ANY = (Step(1, RED),)  # one is too many
 SOME = (Step(1, ORANGE),)
@@ -92,8 +93,11 @@ def _number(title: str, name: str, expression: str, unit: Unit, more: dict[str, 
 
 
 def _panel(title: str, names: tuple[str, ...], queries: tuple[Query, ...], usual: Unit, /, **more: Any) -> Panel:
-    """`why`: what is to be said before the catalogue's words."""
+    """`why`: what is to be said before the catalogue's words. What an older Kafka does not tell is missed, and said so."""
     said = more.pop("why", "")
+    newest = max((known(name).since for name in names), key=as_version, default=OLDEST)
+    if as_version(newest) > as_version(OLDEST):
+        more.setdefault("empty", f"Kafka tells this from {newest} on.")
     description = "\n\n".join(part for part in (said, described(*names)) if part)
     return Panel(**{"title": title, "queries": queries, "unit": usual, "description": description, **more})
 

@@ -7,6 +7,7 @@ from dashboards.panels import ANY, RED, SOME, UP, level, lines, rates, states
 
 NO_LAG = "No lag monitor is scraped."
 NO_AUDIT = "No auditor is scraped."
+NO_TARGET = "No target has this cluster for a label: choose All."
 
 
 EXPORTER = Row(
@@ -59,17 +60,20 @@ SCRAPES = Row(
             (Query(f"max by (job, instance) (up{{{CLUSTER}}})", "{{job}} {{instance}}"),),
             unit="none",
             description="1 if the last scrape of a target succeeded.",
+            empty=NO_TARGET,
         ),
         Panel(
             "Time of a scrape",
             (Query(f"max by (job, instance) (scrape_duration_seconds{{{CLUSTER}}})", "{{job}} {{instance}}"),),
             unit="s",
             description="A scrape never waits for Kafka: this is milliseconds.",
+            empty=NO_TARGET,
         ),
         Panel(
             "Samples of a scrape",
             (Query(f"max by (job, instance) (scrape_samples_scraped{{{CLUSTER}}})", "{{job}} {{instance}}"),),
             description="How many series a target has.",
+            empty=NO_TARGET,
         ),
     ),
 )
