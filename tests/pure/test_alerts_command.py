@@ -14,6 +14,8 @@ from kafka_trial.cli.alerts import build, prove
 from tests.promtool import needed
 from tests.pure.commands import ran
 
+pytestmark = pytest.mark.slow  # servers and programs, started for each: not for every change
+
 WIDE = {"COLUMNS": "200"}
 PROMETHEUS, GRAFANA = "prometheus/rules/kafka-trial.yml", "grafana/alerting/kafka-trial.yml"
 GOOD = "groups: [{name: g, rules: [{alert: KafkaDiskFull, expr: 'up > 1', labels: {severity: critical}}]}]"

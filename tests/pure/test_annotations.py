@@ -18,6 +18,8 @@ from tests.pure.commands import Ran, ran
 from tests.pure.run_folders import Run as Drawn
 from tests.pure.run_folders import write_run
 
+pytestmark = pytest.mark.slow  # servers and programs, started for each: not for every change
+
 S = 1_000_000_000
 RUN = Run("r-1", "kill-leader", "trial", 100 * S, 1_000_000)
 

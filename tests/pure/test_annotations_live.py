@@ -19,6 +19,8 @@ from kernel.waiting import wait_until
 from tests.grafana_server import TOKEN, Dropped, Grafana, serving
 from tests.pure.run_folders import Run, manifest
 
+pytestmark = pytest.mark.slow  # servers and programs, started for each: not for every change
+
 VERDICT = {"verdict": "PASS", "acknowledged": 12, "counts": {}}
 
 

@@ -15,6 +15,8 @@ from kafka_trial.cli.dashboards.push import push
 from tests.grafana_server import TOKEN, Answer, Grafana, serving
 from tests.pure.commands import Ran, ran
 
+pytestmark = pytest.mark.slow  # servers and programs, started for each: not for every change
+
 BOARD: dict[str, Any] = {
     "uid": "one",
     "title": "One",

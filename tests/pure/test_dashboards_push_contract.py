@@ -19,6 +19,8 @@ from dashboards.push.push import planned, push
 from kernel.errors import UsageError
 from tests.grafana_server import Grafana, serving
 
+pytestmark = pytest.mark.slow  # servers and programs, started for each: not for every change
+
 
 @dataclass
 class Somewhere:

@@ -20,6 +20,8 @@ from dashboards.push.token import token_from
 from kernel.errors import SuiteError, UsageError
 from tests.grafana_server import EVERYTHING, TOKEN, Answer, Dropped, Grafana, serving
 
+pytestmark = pytest.mark.slow  # servers and programs, started for each: not for every change
+
 BOARD = {"uid": "one", "title": "One", "panels": []}
 
 

@@ -32,6 +32,8 @@ from tests.promtool import linted, needed
 from tests.pure.run_folders import write_run
 from tests.pure.snippets import DOCS
 
+pytestmark = pytest.mark.slow  # servers and programs, started for each: not for every change
+
 PAGE = (DOCS / "runs.md").read_text()
 TWINS = {"kill": {"acks": "1", "how": "isolate"}, "calm": {}}
 MANIFEST = {"scenario": "kill", "kafka": "4.3.1", "started": "2026-11-01T10:00:00+00:00"}
