@@ -13,12 +13,13 @@ from collections.abc import Callable
 from typing import Any
 
 from interceptors.contract import Event, Happening
-from interceptors.loading import name_of, own, wants_record
-from interceptors.record import ProducerRecord, Report
+from interceptors.loading import name_of, own, wants_created, wants_record
+from interceptors.record import ProducerRecord, Report, make
 
 LOG = logging.getLogger("interceptors")
 LOG_EVERY = 60.0  # seconds between two words about the same hook
 clock = time.perf_counter_ns
+time_ns = time.time_ns
 
 
 class Tally:
@@ -58,8 +59,11 @@ class Chain:
         self.tallies: list[Tally] = []
         self.send = self._hooks("on_send")
         # With whether it wants the record too, and whether any does: a record that nobody asks for is not kept.
-        self.acknowledge = [(hook, tally, wants_record(hook)) for hook, tally in self._hooks("on_acknowledgement")]
-        self.wants_record = any(wants for _, _, wants in self.acknowledge)
+        self.acknowledge = [
+            (hook, tally, wants_record(hook), wants_created(hook)) for hook, tally in self._hooks("on_acknowledgement")
+        ]
+        self.wants_record = any(wants for _, _, wants, _ in self.acknowledge)
+        self.stamps = any(created for _, _, _, created in self.acknowledge)  # records are sent with a timestamp in any case
         self.poll = self._hooks("on_poll")
         self.consume = self._hooks("on_consume")
         self.commit = self._hooks("on_commit")
@@ -109,12 +113,24 @@ class Chain:
             before = after
         return record
 
+    def stamped(self, record: ProducerRecord) -> ProducerRecord:
+        """With a timestamp, if somebody asks for those of all records."""
+        if not self.stamps or record.timestamp:
+            return record
+        topic, value, key, headers, partition, _, ears = record
+        now = time_ns() // 1_000_000  # as librdkafka would
+        return make(ProducerRecord, (topic, value, key, headers, partition, now, ears))
+
     def on_acknowledgement(self, report: Report, error: Any, record: ProducerRecord | None) -> None:
         before = clock()
-        for hook, tally, wants in self.acknowledge:
+        for hook, tally, wants, created in self.acknowledge:
             try:
-                if wants:
+                if wants and created:
+                    hook(report, error, record, created=record.timestamp if record is not None else 0)
+                elif wants:
                     hook(report, error, record)
+                elif created:
+                    hook(report, error, created=record.timestamp if record is not None else 0)
                 else:
                     hook(report, error)
             except Exception as trouble:
@@ -143,7 +159,7 @@ class Chain:
     def hearing(self, callback: Any, *, failures_only: bool = False) -> Callable[[Any, Any], None]:
         """What to call with the reports of all records that nobody has to be reminded of: one for all of them, where a
         callback for each, with its record, would keep the garbage collector busy while they are in flight."""
-        hooks = [(hook, tally) for hook, tally, _ in self.acknowledge]
+        hooks = [(hook, tally) for hook, tally, *_ in self.acknowledge]
 
         def heard(error: Any, message: Any) -> None:
             before = clock()
@@ -160,6 +176,32 @@ class Chain:
                 callback(error, message)
 
         return heard
+
+    def hearing_when(self, callback: Any, *, failures_only: bool = False) -> Callable[[int], Callable[[Any, Any], None]]:
+        """The same if somebody asks for the timestamps that records were sent with: one for all that have the same."""
+        hooks = [(hook, tally, created) for hook, tally, _, created in self.acknowledge]
+
+        def hearing(when: int) -> Callable[[Any, Any], None]:
+            def heard(error: Any, message: Any) -> None:
+                before = clock()
+                for hook, tally, created in hooks:
+                    try:
+                        if created:
+                            hook(message, error, created=when)
+                        else:
+                            hook(message, error)
+                    except Exception as trouble:
+                        tally.failed(trouble)
+                    after = clock()
+                    tally.calls += 1
+                    tally.ns += after - before
+                    before = after
+                if callback is not None and not (failures_only and error is None):
+                    callback(error, message)
+
+            return heard
+
+        return hearing
 
     def delivered(self, record: ProducerRecord | None, callback: Any, error: Any, message: Any) -> None:
         """A delivery report: the chain hears it, then the application, whose exceptions are its own."""

@@ -53,7 +53,9 @@ class Interceptor:
         """Acknowledged (`error` is None) or failed (a KafkaError), also if it was never sent (then `report` is a Refused).
 
         `record` is what the chain made of it. Called where librdkafka serves delivery reports: inside poll() or flush().
-        May be written as Java's, `on_acknowledgement(self, report, error)`, which is cheaper where nobody asks for more."""
+        May be written as Java's, `on_acknowledgement(self, report, error)`, which is cheaper where nobody asks for more; and
+        with `*, created=0` behind either: the milliseconds that the record was sent with as its timestamp, which the report
+        does not tell if the broker's clock or a duplicate has overwritten it. The clients then set it where nobody has."""
 
     # ---- consumers ----------------------------------------------------------------------------------------------------
 

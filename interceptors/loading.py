@@ -79,6 +79,15 @@ def wants_record(hook: Any) -> bool:
     return True
 
 
+def wants_created(hook: Any) -> bool:
+    """Whether an on_acknowledgement asks, by a keyword of that name, for the timestamp with which its record was sent."""
+    try:
+        asked = inspect.signature(hook).parameters.get("created")
+    except (TypeError, ValueError):  # nothing that can be called, or a builtin that does not tell what it takes
+        return False
+    return asked is not None and asked.kind is inspect.Parameter.KEYWORD_ONLY
+
+
 def close_timeout(config: Mapping[str, Any]) -> float | None:
     """Seconds that closing may wait for records in flight; None if nothing was said."""
     told = config.get(CLOSE_TIMEOUT)

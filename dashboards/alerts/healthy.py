@@ -22,7 +22,7 @@ IDLE = "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_ratio"
 PRODUCE = "kafka_network_requestmetrics_totaltimems"
 HEARTBEAT = f"{CONTROLLER}timesincelastheartbeatreceivedms"
 ACTIVE = f"{CONTROLLER}activecontrollercount"
-STATE = "kafka_server_raftmetrics_current_state"
+COMMITTED = "kafka_server_raftmetrics_high_watermark"  # of the metadata log
 UP = "kafka_jmx_up"
 
 Values = list[float | None]
@@ -72,7 +72,7 @@ def _of_node(node: str) -> Series:
     series[named(f"{PRODUCE}_sum", node=node, request="Produce")] = _rising(100 * 5)  # milliseconds
     series[named("kafka_log_dir_free_bytes", node=node, dir="/data")] = _steady(60)
     series[named("kafka_log_dir_total_bytes", node=node, dir="/data")] = _steady(100)
-    series[named(STATE, node=node, state="leader" if node == "1" else "follower")] = _steady(1)
+    series[named(COMMITTED, node=node)] = _rising(2 * STEP)
     series[named(HEARTBEAT, broker=node)] = _steady(1500)  # whichever node is active tells it
     series[named("kafka_probe_broker_available", broker=node)] = _steady(1)
     series[named("kafka_probe_lost_total", broker=node, partition=node)] = _steady(0)

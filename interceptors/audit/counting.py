@@ -6,10 +6,11 @@ partition is assigned anew, or lost.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
+from interceptors.audit.identity import I64
 from interceptors.audit.report import Stretch
 from interceptors.audit.table import Columns, Names, joined
 
@@ -17,8 +18,22 @@ MOST_WAITING = 1_000_000  # records of one client: 40 MB
 _NEVER = np.iinfo(np.int64).max
 
 
-def by_place(them: Columns) -> Iterator[tuple[int, Columns]]:
+class Placed(Protocol):
+    """Records by columns, of which this much is known."""
+
+    @property
+    def where(self) -> I64: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, part: Any) -> Self: ...
+
+
+Them = TypeVar("Them", bound=Placed)
+
+
+def by_place(them: Them) -> Iterator[tuple[int, Them]]:
     """Parted by partition, each in its order."""
+    if not len(them):
+        return
     order = np.argsort(them.where, kind="stable")
     found, starts = np.unique(them.where[order], return_index=True)
     ends = [*starts[1:].tolist(), len(them)]

@@ -56,7 +56,15 @@ def hashes(them: Sequence[Any]) -> U64:
 
 
 def identities(keys: Sequence[Any], values: Sequence[Any], timestamps: I64, offsets: I64 | None) -> U64:
+    return of_content(content(keys, values), timestamps, offsets)
+
+
+def content(keys: Sequence[Any], values: Sequence[Any]) -> U64:
+    """As much of an identity as is known before a record has its place in the log."""
+    return mixed(hashes(values) ^ mixed(hashes(keys) ^ _KEY))
+
+
+def of_content(content: U64, timestamps: I64, offsets: I64 | None) -> U64:
     """Without offsets, of the content and its timestamp alone: what a mirror keeps."""
-    found = mixed(hashes(values) ^ mixed(hashes(keys) ^ _KEY))
-    found = mixed(found ^ (timestamps.view(np.uint64) * _TIME))
+    found = mixed(content ^ (timestamps.view(np.uint64) * _TIME))
     return found if offsets is None else mixed(found ^ (offsets.view(np.uint64) * _OFFSET))

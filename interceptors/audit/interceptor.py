@@ -61,12 +61,12 @@ class Audit(Interceptor):
 
     # ---- producers ----------------------------------------------------------------------------------------------------
 
-    def on_acknowledgement(self, report: Report, error: Any) -> None:  # type: ignore[override]
+    def on_acknowledgement(self, report: Report, error: Any, *, created: int = 0) -> None:  # type: ignore[override]
         if error is None:
             batch = self._batch
-            batch.append(report)
+            batch += (report, created)  # in one step: other threads do the same
             self._bytes += len(report)  # type: ignore[arg-type]
-            if len(batch) >= MOST_RECORDS or self._bytes > MOST_BYTES:
+            if len(batch) >= 2 * MOST_RECORDS or self._bytes > MOST_BYTES:
                 self._absorb()
         elif not self._over:
             self._counts.failed(report, error)

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from interceptors.audit.acknowledged import Acknowledged, acknowledged
+from interceptors.audit.clocks import Clocks
 from interceptors.audit.contents import Contents, Doubts
 from interceptors.audit.counting import MOST_WAITING, by_place
-from interceptors.audit.identity import NotBytes
+from interceptors.audit.identity import I64, NotBytes
 from interceptors.audit.report import Stretch
 from interceptors.audit.settings import Settings
-from interceptors.audit.table import MOST_ROWS, Columns, Names, Table, columns
+from interceptors.audit.table import MOST_ROWS, Columns, Names, Table
 from interceptors.contract import Event, Happening
 from interceptors.outcomes import outcome_of_send
 from interceptors.record import Refused
@@ -31,12 +33,15 @@ class Producing:
         self._lock = threading.Lock()
         self._names = Names()
         self._table = Table(self._names, settings.bucket_ms, settings.cells, content=settings.content)
+        self._clocks = Clocks(now_ms)
         self._held: list[Columns] = []  # of the open transaction
         self._ends: dict[tuple[str, int], int] = {}
         self._doubts = Doubts(settings.bucket_ms)
         self._unaudited = 0
         self._told = False
-        self.batch: list[Any] = []  # acknowledged, not yet looked at; appended to from any thread
+        # Acknowledged, not yet looked at: a report, when its record was made (ms), the next report, and so on. Appended to
+        # from any thread, always both at once.
+        self.batch: list[Any] = []
 
     def absorb(self) -> None:
         with self._lock:
@@ -49,9 +54,9 @@ class Producing:
         some = self.batch[:count]
         del self.batch[:count]  # what came in between stands behind
         try:
-            found = columns(some, self._names, content=self._settings.content)
+            found = acknowledged(some[::2], some[1::2], self._names)
         except NotBytes as odd:
-            self._not_audited(count, f"its delivery reports carry objects of type {odd.kind.__name__}")
+            self._not_audited(count // 2, f"its delivery reports carry objects of type {odd.kind.__name__}")
             return
         placed = found.offsets >= 0
         if not placed.all():
@@ -59,10 +64,9 @@ class Producing:
             self._not_audited(len(unplaced), "the broker does not tell it offsets (acks=0?)")
             self._doubt(unplaced)
             found = found[placed]
-        if self._settings.transactional:
-            self._hold(found)
-        else:
-            self._add(found)
+        self._count(self._clocks.stamped(found))
+        if len(self._clocks) > MOST_WAITING:
+            self._give_up()
 
     def failed(self, report: Any, error: Any) -> None:
         partition = report.partition()
@@ -80,17 +84,23 @@ class Producing:
         with self._lock:
             if event.what is Happening.BEGIN and event.error is None:
                 self._doubt_held()  # of a transaction whose end nobody could tell
+                self._give_up()
                 self._absorb()
             elif event.error is None:
                 self._absorb()
+                self._count(self._clocks.ended())
                 held, self._held = self._held, []
                 if event.what is Happening.COMMIT:
                     for some in held:
                         self._add(some)
+                    self._give_up()
+                else:
+                    self._clocks.given_up()
 
     def contents(self, *, take: bool) -> Contents:
         with self._lock:
             self._absorb()
+            self._see_to_the_undecided()
             rows = self._table.taken() if take else self._table.sketches()
             ends = dict(self._ends)
             firsts: dict[tuple[str, int], int] = {}
@@ -108,7 +118,31 @@ class Producing:
         """The client is closed: an open transaction's records are in doubt."""
         with self._lock:
             self._absorb()
+            self._count(self._clocks.ended())
+            self._give_up()
             self._doubt_held()
+
+    def _count(self, them: list[Acknowledged]) -> None:
+        for some in them:
+            found = some.columns(content=self._settings.content)
+            if self._settings.transactional:
+                self._hold(found)
+            else:
+                self._add(found)
+
+    def _see_to_the_undecided(self) -> None:
+        """Before a report: records with timestamps that are not known are told as doubts, and still count if that changes.
+        Of an open transaction nothing is told."""
+        if self._clocks and not self._settings.transactional:
+            self._count(self._clocks.settled())
+            for some in self._clocks.untold():
+                self._doubt_undecided(some)
+
+    def _give_up(self) -> None:
+        for some, told in self._clocks.given_up():
+            self._unaudited += len(some)
+            if not told:
+                self._doubt_undecided(some)
 
     def _add(self, found: Columns) -> None:
         if len(self._table) < MOST_ROWS:
@@ -127,12 +161,17 @@ class Producing:
         for some in held:
             self._doubt(some)
 
-    def _doubt(self, them: Columns) -> None:
-        now = self._now_ms()
+    def _doubt(self, them: Columns | Acknowledged) -> None:
         for place, own in by_place(them):
-            topic, partition = self._names.partition(place)
-            latest = max(int(np.max(own.timestamps)), now)
-            self._doubts.add(topic, partition, int(np.min(own.timestamps)), latest, len(own))
+            self._doubt_of(place, own.timestamps, len(own))
+
+    def _doubt_undecided(self, them: Acknowledged) -> None:
+        for place, own in by_place(them):
+            self._doubt_of(place, np.concatenate((own.timestamps, own.created[own.created > 0])), len(own))
+
+    def _doubt_of(self, place: int, timestamps: I64, count: int) -> None:
+        latest = max(int(timestamps.max()), self._now_ms())
+        self._doubts.add(*self._names.partition(place), int(timestamps.min()), latest, count)
 
     def _not_audited(self, count: int, why: str) -> None:
         self._unaudited += count

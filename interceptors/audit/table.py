@@ -20,7 +20,7 @@ from interceptors.audit.sketch import NO_OFFSET, Sketch
 F64 = npt.NDArray[np.float64]
 Key = tuple[str, int, int]  # topic, partition, start of the bucket in ms
 MOST_ROWS = 20_000  # about 35 MB
-_MANY = 1 << 20  # more partitions than a topic may have
+MANY = 1 << 20  # more partitions than a topic may have
 _SPAN = 1 << 22  # buckets from the first to the last of a batch that fit into one number with the partition
 _21, _42, _LOW = np.uint64(21), np.uint64(42), np.uint64(0x1FFFFF)
 _PLACE, _CHECK = np.uint64(PLACE), np.uint64(CHECK)
@@ -35,7 +35,7 @@ class Names:
 
     def number(self, topic: str) -> int:
         if (known := self._numbers.get(topic)) is None:
-            known = self._numbers[topic] = len(self._topics) * _MANY
+            known = self._numbers[topic] = len(self._topics) * MANY
             self._topics.append(topic)
         return known
 
@@ -43,7 +43,7 @@ class Names:
         return self.number(topic) + partition
 
     def partition(self, place: int) -> tuple[str, int]:
-        return self._topics[place // _MANY], place % _MANY
+        return self._topics[place // MANY], place % MANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,26 @@ def joined(them: Sequence[Columns]) -> Columns:
 def columns(
     records: Sequence[Any], names: Names, *, content: bool, latencies: Callable[[I64], F64] | None = None
 ) -> Columns:
-    """Of acknowledged or consumed Messages. Latency is the report's own, unless it follows from the timestamp."""
+    """Of Messages as they are in the log. Latency is the report's own, unless it follows from the timestamp."""
+    count = len(records)
+    where, offsets = placed(records, names)
+    timestamps = np.fromiter([record.timestamp()[1] for record in records], np.int64, count)
+    found = identities(
+        [record.key() for record in records],
+        [record.value() for record in records],
+        timestamps,
+        None if content else offsets,
+    )
+    return Columns(where, offsets, timestamps, found, latencies(timestamps) if latencies else taken(records))
+
+
+def taken(records: Sequence[Any]) -> F64:
+    """How long each was on its way, as its delivery report says; ms."""
+    return np.fromiter([record.latency() or 0.0 for record in records], np.float64, len(records)) * 1000
+
+
+def placed(records: Sequence[Any], names: Names) -> tuple[I64, I64]:
+    """Where they stand: partitions by `Names`, and offsets."""
     count = len(records)
     topics = [record.topic() for record in records]
     where = np.fromiter([record.partition() for record in records], np.int64, count)
@@ -87,19 +106,7 @@ def columns(
     places = [record.offset() for record in records]
     if None in places:  # as Message says it of whatever the broker did not tell
         places = [NO_OFFSET if place is None else place for place in places]
-    offsets = np.fromiter(places, np.int64, count)
-    timestamps = np.fromiter([record.timestamp()[1] for record in records], np.int64, count)
-    found = identities(
-        [record.key() for record in records],
-        [record.value() for record in records],
-        timestamps,
-        None if content else offsets,
-    )
-    if latencies is None:
-        taken = np.fromiter([record.latency() or 0.0 for record in records], np.float64, count) * 1000
-    else:
-        taken = latencies(timestamps)
-    return Columns(where, offsets, timestamps, found, taken)
+    return where, np.fromiter(places, np.int64, count)
 
 
 class Table:

@@ -43,7 +43,7 @@ class _Producing(Wrapped):
     # ---- records ------------------------------------------------------------------------------------------------------
 
     async def _send(self, record: ProducerRecord, *, key_first: bool) -> Any:
-        record = self._chain.on_send(record)
+        record = self._chain.stamped(self._chain.on_send(record))
         topic, value, key, headers, partition, timestamp, _ = record
         more: dict[str, Any] = {"partition": partition} if partition != -1 else {}
         more |= {"timestamp": timestamp} if timestamp else {}

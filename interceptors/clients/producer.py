@@ -20,8 +20,10 @@ from interceptors.contract import PRODUCER_HOOKS, Happening
 from interceptors.record import Header, ProducerRecord, Refused, make
 
 LOG = logging.getLogger("interceptors")
+time_ns = time.time_ns
 EXIT_PATIENCE = 10.0  # seconds for records in flight when the interpreter ends; interceptor.close.timeout.ms overrides it
 LEFT = "a producer %s with %d records that had no answer after %g s: whether they are in the log is not known"
+SENDABLE = (bytes, str, type(None))
 ONLY_ERRORS = "delivery.report.only.error"
 TRANSACTION = {
     "begin_transaction": Happening.BEGIN,
@@ -38,6 +40,12 @@ def pairs(headers: Any) -> tuple[Header, ...] | None:
     if isinstance(headers, dict):
         return tuple(headers.items())
     return tuple(headers) if isinstance(headers, list) else None
+
+
+def sendable(message: dict[str, Any]) -> bool:
+    """Whether nothing but a full queue keeps a message of a batch from being sent; of odd kinds nobody can say."""
+    parts = isinstance(message.get("value"), SENDABLE) and isinstance(message.get("key"), SENDABLE)
+    return parts and isinstance(message.get("partition", 0), int)
 
 
 def untouched(chain: Chain, sending: set[str]) -> set[str]:
@@ -101,6 +109,10 @@ class _Producing(Wrapped):
         self._unseen = not (chain.send or chain.wants_record)
         # The last callback of the application, and what hears for it: most applications have but one.
         self._known: tuple[Any, Any] = (None, chain.hearing(self._on_delivery, failures_only=picky))
+        # The same where records are sent with a timestamp in any case: those of one millisecond have one ear between them.
+        self._stamps = chain.stamps
+        self._known_when: tuple[Any, Any] = (None, chain.hearing_when(self._on_delivery, failures_only=picky))
+        self._known_at: tuple[Any, int, Any] = (None, -1, None)
         self._adopt(client)
 
     def _untouched(self) -> set[str]:
@@ -108,17 +120,22 @@ class _Producing(Wrapped):
 
     # ---- records ------------------------------------------------------------------------------------------------------
 
-    def _through(self, record: ProducerRecord, callback: Any) -> tuple[ProducerRecord, Any]:
+    def _through(self, record: ProducerRecord, callback: Any, *, stamp: bool = True) -> tuple[ProducerRecord, Any]:
         """What the chain makes of a record, and what is to be called with its report."""
         record = self._chain.on_send(record)
+        if stamp:
+            record = self._chain.stamped(record)
         if record.ears or self._chain.wants_record:
             return record, partial(self._delivered, record, callback)
-        return record, self._heard(callback)
+        return record, self._heard(callback, record.timestamp)
 
-    def _heard(self, callback: Any) -> Any:
+    def _heard(self, callback: Any, timestamp: int) -> Any:
         """What hears of a record for the chain and then for the application, if nobody has to be reminded of the record."""
         if not self._hearing:
             return callback
+        if self._stamps:
+            at = self._known_at
+            return (at if at[0] is callback and at[1] == timestamp else self._remember_at(callback, timestamp))[2]
         known = self._known  # both at once: another thread may have another callback
         return (known if known[0] is callback else self._remember(callback))[1]
 
@@ -126,6 +143,14 @@ class _Producing(Wrapped):
         both = self._chain.hearing(callback or self._on_delivery, failures_only=self._picky)
         self._known = known = (callback, both)
         return known
+
+    def _remember_at(self, callback: Any, timestamp: int) -> tuple[Any, int, Any]:
+        when = self._known_when
+        if when[0] is not callback:
+            both = self._chain.hearing_when(callback or self._on_delivery, failures_only=self._picky)
+            self._known_when = when = (callback, both)
+        self._known_at = at = (callback, timestamp, when[1](timestamp))
+        return at
 
     def _refused(self, record: ProducerRecord, error: BaseException) -> None:
         told = kafka_error(error)
@@ -222,11 +247,17 @@ class Producer(_Producing):
     ) -> Any:
         heard = callback or on_delivery
         if self._unseen:  # acknowledgements alone are of interest, and no record has to be made
-            known = self._known
-            if known[0] is not heard:
-                known = self._remember(heard)
+            if self._stamps:
+                timestamp = timestamp or time_ns() // 1_000_000  # as librdkafka would
+                at = self._known_at
+                if at[0] is not heard or at[1] != timestamp:
+                    at = self._remember_at(heard, timestamp)
+                hears = at[2]
+            else:
+                known = self._known  # both at once: another thread may have another callback
+                hears = (known if known[0] is heard else self._remember(heard))[1]
             try:
-                return self._produce(topic, value, key, partition, known[1], None, timestamp, headers)
+                return self._produce(topic, value, key, partition, hears, None, timestamp, headers)
             except BaseException as error:
                 self._refused(ProducerRecord(topic, value, key, pairs(headers) or (), partition, timestamp), error)
                 raise
@@ -236,11 +267,13 @@ class Producer(_Producing):
         chain, record = self._chain, make(ProducerRecord, (topic, value, key, given, partition, timestamp, ()))
         if chain.send:
             record = chain.on_send(record)
+        if self._stamps:
+            record = chain.stamped(record)
         topic, value, key, given, partition, timestamp, ears = record
         if ears or chain.wants_record:
             heard = partial(self._delivered, record, heard or self._on_delivery)
         elif self._hearing:
-            heard = self._heard(heard)
+            heard = self._heard(heard, timestamp)
         try:
             return self._produce(topic, value, key, partition, heard, None, timestamp, list(given) if given else None)
         except BaseException as error:
@@ -255,7 +288,9 @@ class Producer(_Producing):
         if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
             return int(self._client.produce_batch(topic, messages, partition, callback, on_delivery))
         shared = callback or on_delivery or self._on_delivery
-        through = [self._of_batch(topic, message, partition, shared) for message in messages]
+        # Timestamps are for batches that can be sent: what the original refuses, it refuses whole and in its own words.
+        stamp = self._stamps and all(map(sendable, messages))
+        through = [self._of_batch(topic, message, partition, shared, stamp) for message in messages]
         if any(record.headers or record.topic != topic or record.timestamp for record, _ in through):
             return self._one_by_one(messages, through)
         batch: list[dict[str, Any]] = [
@@ -274,10 +309,12 @@ class Producer(_Producing):
                 self._chain.on_acknowledgement(Refused(record, sent["_error"]), sent["_error"], record)
         return int(queued)
 
-    def _of_batch(self, topic: str, message: dict[str, Any], partition: int, shared: Any) -> tuple[ProducerRecord, Any]:
+    def _of_batch(
+        self, topic: str, message: dict[str, Any], partition: int, shared: Any, stamp: bool
+    ) -> tuple[ProducerRecord, Any]:
         value, key, where = message.get("value"), message.get("key"), message.get("partition", partition)
         record = ProducerRecord(topic, value, key, (), where, message.get("timestamp", 0))
-        return self._through(record, message.get("callback") or shared)
+        return self._through(record, message.get("callback") or shared, stamp=stamp)
 
     def _one_by_one(self, messages: list[dict[str, Any]], through: list[tuple[ProducerRecord, Any]]) -> int:
         queued = 0

@@ -60,10 +60,16 @@ def clients_cut_off(watch: Watch) -> Iterator[None]:
 
 @contextmanager
 def follower_cut_off(watch: Watch) -> Iterator[None]:
-    """A partition that needs both of its replicas for acks=all; whichever leads, the other cannot follow."""
+    """A partition that needs both of its replicas for acks=all; whichever leads, the other cannot follow.
+
+    It takes a record: a follower that has everything there is stays in the ISR, however long nobody heard of it.
+    """
     watch.cluster.create_topic("strict", assignment=[[1, 2]], config={"min.insync.replicas": "2"})
+    producer = Producer(watch.cluster.direct_address.librdkafka() | {"acks": 1, "log_level": 0})
     try:
         with watch.cluster.broken(Cut(), Link(2, 1, "replication"), Link(1, 2, "replication")):
+            producer.produce("strict", b"record", partition=0)
+            producer.flush(30)
             yield
     finally:
         watch.cluster.delete_topics("strict")

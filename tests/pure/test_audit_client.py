@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError, Message, TopicPartition
+from confluent_kafka import TIMESTAMP_LOG_APPEND_TIME, KafkaError, Message, TopicPartition
 
 from interceptors.audit import Audit, sending
 from interceptors.audit.report import Report, decode
@@ -80,7 +80,31 @@ def message(offset: int, value: object = b"v", **more: Any) -> Message:
 
 def acknowledge(audit: Audit, *offsets: int, **more: Any) -> None:
     for offset in offsets:
-        audit.on_acknowledgement(message(offset, **more), None)
+        audit.on_acknowledgement(message(offset, **more), None, created=STAMP + offset)
+
+
+def acknowledge_twice(audit: Audit, *offsets: int) -> None:
+    """As a broker answers that has the batch already: with the newest timestamp, as if it were the time of appending."""
+    for offset in offsets:
+        reported = message(offset, timestamp=(TIMESTAMP_LOG_APPEND_TIME, STAMP + max(offsets)))
+        audit.on_acknowledgement(reported, None, created=STAMP + offset)
+
+
+def alike(topic: Topic) -> bool:
+    """Whether producer and consumer have told the same."""
+    books: dict[str, dict[Any, Sketch]] = {"producer": {}, "billing": {}}
+    for report in topic.reports():
+        for key, sketch in report.rows.items():
+            books[report.tier][key] = books[report.tier].get(key, Sketch()) + sketch
+    sent, got = ({key: (s.count, s.sum, s.xor, s.cells) for key, s in one.items()} for one in books.values())
+    return bool(sent) and sent == got
+
+
+def read_all(audit: Callable[..., Audit], count: int) -> None:
+    consumer = audit(GROUP)
+    consumer.on_consume([message(offset) for offset in range(count)])
+    consumer.on_commit([at(count)])
+    consumer.close()
 
 
 def happened(what: Happening, error: object = None, *partitions: TopicPartition) -> Event:
@@ -153,6 +177,117 @@ def test_records_without_an_offset_are_doubts_and_it_is_said_once(audit, topic: 
     assert [record.message for record in caplog.records if "acks=0" in record.message] == [
         "tier producer cannot audit records of client '': the broker does not tell it offsets (acks=0?)."
     ]
+
+
+# ---- batches that were sent twice -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["then others", "others before"])
+def test_a_batch_that_was_sent_twice_is_counted_with_the_timestamps_of_the_log(audit, topic: Topic, first: bool):
+    """Far enough apart for buckets of their own."""
+    client = audit(bucket_ms=1000)
+    offsets = [*range(0, 5000, 1000)]
+    if first:
+        acknowledge_twice(client, *offsets)
+        acknowledge(client, 9000)
+    else:
+        acknowledge(client, 9000)
+        acknowledge_twice(client, *offsets)
+    client.close()
+    consumer = audit(GROUP, bucket_ms=1000)
+    consumer.on_consume([message(offset) for offset in [*offsets, 9000]])
+    consumer.on_commit([at(9001)])
+    consumer.close()
+
+    assert alike(topic)
+    assert topic.reports()[1].unsure == ()
+
+
+def test_a_batch_that_was_sent_twice_may_be_looked_at_in_parts(audit, topic: Topic, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("interceptors.audit.interceptor.MOST_RECORDS", 3)
+    client = audit()
+    acknowledge(client, 0)
+    acknowledge_twice(client, *range(1, 9))
+    client.close()
+    read_all(audit, 9)
+
+    assert alike(topic)
+
+
+def test_what_nobody_can_tell_yet_is_told_as_a_doubt_and_counts_once_it_can(audit, topic: Topic):
+    client = audit(every_ms=100, bucket_ms=1000)
+    acknowledge_twice(client, 0, 1, 5000)
+    wait_until(lambda: topic.reports()[-1].unsure if topic.reports() else (), bool, what="a doubt", timeout=10)
+    [doubt] = topic.reports()[-1].unsure
+    assert doubt.records == 3 and doubt.from_ms <= STAMP and doubt.to_ms > STAMP + 5000
+    assert topic.total().count == 0
+    acknowledge(client, 5001)
+    client.close()
+
+    assert topic.total().count == 4
+    assert sum(len(report.unsure) for report in topic.reports()) == 1
+    assert sum(report.unaudited for report in topic.reports()) == 0
+
+
+def test_what_nobody_can_tell_to_the_end_is_a_doubt_and_unaudited(audit, topic: Topic):
+    client = audit()
+    acknowledge_twice(client, 0, 1, 2)
+    client.close()
+
+    last = topic.reports()[-1]
+    assert (topic.total().count, [doubt.records for doubt in last.unsure], last.unaudited) == (0, [3], 3)
+
+
+@pytest.mark.parametrize("end", [Happening.COMMIT, Happening.ABORT])
+def test_a_batch_of_a_transaction_that_was_sent_twice_counts_if_it_is_committed(audit, topic: Topic, end: Happening):
+    client = audit(BASE | {"transactional.id": "t"})
+    client.on_event(happened(Happening.BEGIN))
+    acknowledge(client, 0)
+    acknowledge_twice(client, 1, 2, 3)
+    client.on_event(happened(end))
+    client.close()
+    read_all(audit, 4)
+
+    assert alike(topic) == (end is Happening.COMMIT)
+    assert sum(report.unaudited + len(report.unsure) for report in topic.reports()) == 0
+
+
+@pytest.mark.parametrize(("end", "doubts"), [(Happening.COMMIT, [3]), (Happening.ABORT, [])])
+def test_what_nobody_can_tell_of_a_transaction_is_a_doubt_unless_it_is_aborted(audit, topic: Topic, end, doubts):
+    client = audit(BASE | {"transactional.id": "t", "interceptor.audit.every.ms": 100})
+    client.on_event(happened(Happening.BEGIN))
+    acknowledge_twice(client, 0, 1, 2)
+    seen = len(topic.reports())
+    wait_until(lambda: len(topic.reports()), lambda now: now > seen + 2, what="reports", timeout=10)
+    assert all(report.unsure == () for report in topic.reports()), "of an open transaction nothing is told"
+    client.on_event(happened(end))
+    client.close()
+
+    assert [doubt.records for report in topic.reports() for doubt in report.unsure] == doubts
+    assert topic.total().count == 0
+
+
+@pytest.mark.parametrize("transactional", [False, True], ids=["", "in a transaction"])
+def test_a_topic_with_the_brokers_clock_is_counted_by_it(audit, topic: Topic, transactional: bool):
+    client, consumer = audit(BASE | ({"transactional.id": "t"} if transactional else {})), audit(GROUP)
+
+    def tells(*events: Happening) -> None:
+        for what in events if transactional else ():
+            client.on_event(happened(what))
+
+    tells(Happening.BEGIN)
+    for offset in range(9):
+        stamped = message(offset, timestamp=(TIMESTAMP_LOG_APPEND_TIME, STAMP + 100 * offset))
+        client.on_acknowledgement(stamped, None, created=STAMP + 100 * offset - 7)
+        consumer.on_consume([stamped])
+        if offset == 0:  # the only one so far, with nothing behind it
+            tells(Happening.COMMIT, Happening.BEGIN)
+    consumer.on_commit([at(9)])
+    tells(Happening.COMMIT)
+    client.close()
+    consumer.close()
+
+    assert alike(topic)
 
 
 # ---- transactions ---------------------------------------------------------------------------------------------------

@@ -180,6 +180,11 @@ class OnlyAcknowledgements:
         pass
 
 
+class AsksForTimestamps:
+    def on_acknowledgement(self, report: Any, error: Any, *, created: int = 0) -> None:
+        pass
+
+
 class OnlySends:
     def on_send(self, record: Any) -> Any:
         return record
@@ -505,6 +510,10 @@ def only_acknowledgements() -> dict[str, Any]:
     return {"interceptor.classes": [OnlyAcknowledgements()]}
 
 
+def asks_for_timestamps() -> dict[str, Any]:
+    return {"interceptor.classes": [AsksForTimestamps()]}
+
+
 def only_sends() -> dict[str, Any]:
     return {"interceptor.classes": [OnlySends()]}
 
@@ -513,7 +522,7 @@ def with_headers() -> dict[str, Any]:
     return {"interceptor.classes": [Recording(), AddsHeaders()]}
 
 
-EVERY_CHAIN = [no_chain, full_chain, only_acknowledgements, only_sends, with_headers]
+EVERY_CHAIN = [no_chain, full_chain, only_acknowledgements, asks_for_timestamps, only_sends, with_headers]
 WRONG_PRODUCE: list[dict[str, Any]] = [
     {"headers": ()}, {"headers": b"x"}, {"headers": ""}, {"headers": 0}, {"headers": [("a", 5)]}, {"headers": ["a"]},
     {"headers": [("a", b"b", "c")]}, {"headers": [["a", b"b"]]}, {"headers": {5: b"x"}}, {"headers": {"a": object}},
