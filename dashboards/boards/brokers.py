@@ -7,7 +7,7 @@ from dashboards.boards.names import HANDLERS, MANAGER, NETWORK, REQUEST, SOCKETS
 from dashboards.expressions import each, each_rate, mean
 from dashboards.panels import ANY, ORANGE, RED, level, lines, means, quantiles, rates, states, table
 
-NODE = 'node=~"$node"'
+NODE = 'node=~"$node", node!=""'  # what else is scraped has a process, too
 HEAP = f'{NODE}, area="heap"'
 PHASES = {
     "requestqueuetimems": "waits for a handler",
