@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from compose.cluster import Cluster
 from compose.jars import kafka_jars
@@ -26,6 +27,7 @@ from tests.cluster.alert_watch import Watch, exporter_file, lag_file, probe_file
 from tests.cluster.daemons import daemon
 from tests.cluster.lag_situations import Member, Traffic
 
+PROBE = "kafka-trial-probe"  # its group, and its topic
 CARELESS = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}
 
 
@@ -52,9 +54,17 @@ def broker_killed(watch: Watch) -> Iterator[None]:
         watch.cluster.delete_topics("lonely")
 
 
+def coordinator(watch: Watch, group: str) -> int:
+    admin = AdminClient(watch.cluster.direct_address.librdkafka() | {"log_level": 0})
+    return int(admin.describe_consumer_groups([group])[group].result(30).coordinator.id)
+
+
 @contextmanager
-def clients_cut_off(watch: Watch) -> Iterator[None]:
-    with watch.cluster.broken(Cut(), Link("client", 2)):
+def clients_cut_off(watch: Watch, broker: int) -> Iterator[None]:
+    """From the one to which the probe commits, until that has failed, too."""
+    with watch.cluster.broken(Cut(), Link("client", broker)):
+        failed = f'sum(kafka_probe_commit_errors_total{{instance="127.0.0.1:{watch.targets["probe"]}"}}) > 0'
+        wait_until(lambda: watch.prometheus.query(failed), bool, what="a commit that fails", timeout=60)
         yield
 
 

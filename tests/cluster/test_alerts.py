@@ -127,9 +127,10 @@ def test_a_broker_is_killed(watch: Watch, table: Table):
 
 
 def test_clients_are_cut_off_from_a_broker_that_lives(watch: Watch, table: Table):
-    unreachable = {"KafkaBrokerUnreachable": [C | {"broker": "2"}]}
+    broker = situations.coordinator(watch, situations.PROBE)
+    unreachable = {"KafkaBrokerUnreachable": [C | {"broker": str(broker)}]}
     may = "KafkaConsumerGroupFailing"  # the application is such a client, too
-    table.tried("clients cut off", situations.clients_cut_off(watch), unreachable, may=may)
+    table.tried("clients cut off", situations.clients_cut_off(watch, broker), unreachable, may=may)
 
 
 def test_a_follower_is_cut_off(watch: Watch, table: Table):
