@@ -21,6 +21,8 @@ from dashboards.expressions import known
 from dashboards.lint.tree import name_of, parsed, selectors
 from tests.promtool import needed
 
+pytestmark = pytest.mark.slow  # promtool, started for each: not for every change
+
 EVERY = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 NAMES = [
     "KafkaOfflinePartitions", "KafkaUnderMinIsr", "KafkaNoActiveController", "KafkaTwoActiveControllers",
