@@ -6,17 +6,23 @@ and waits for states. `with` starts it and always cleans up.
 
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from compose.administered import Administered
 from compose.broker_config import Ports
+from compose.clocks import check_clocks
 from compose.credentials import Credentials
+from compose.disks import check_disks
+from compose.frames.beside import Beside
+from compose.frames.proxy import FrameProxy
 from compose.handout import write_client_properties
 from compose.links import Link, links_between
+from compose.on_machines import OnMachines
 from compose.plan import ClusterPlan
 from compose.ports import TOXIPROXY, PortReservations
 from compose.provider import Provider, Say
@@ -27,7 +33,7 @@ from compose.storage import new_uuid
 from compose.toxiproxies import Fault, Toxiproxies
 from compose.view import ClusterView
 from compose.warden import DONE
-from kernel.cluster import ClusterAddress, PartitionState
+from kernel.cluster import ClusterAddress
 from kernel.errors import NotReady, SuiteError, UsageError
 from kernel.waiting import wait_until
 
@@ -36,7 +42,7 @@ START_TIMEOUT = 60.0
 STOP_TIMEOUT = 60.0
 
 
-class Cluster:
+class Cluster(Administered, OnMachines):
     """`Cluster(brokers=3)` and everything a `ClusterSpec` takes; or a spec as it is."""
 
     def __init__(
@@ -54,6 +60,7 @@ class Cluster:
         self._state: ClusterState | None = None
         self._warden: subprocess.Popen[bytes] | None = None
         self.view = ClusterView(self._direct_addresses)
+        self._beside = Beside()
 
     # ---- life -------------------------------------------------------------------------------------------------
 
@@ -98,6 +105,8 @@ class Cluster:
     def _boot(self) -> None:
         sweep()
         self._provider: Provider = choose_provider(self._wanted_provider, self._say)
+        check_disks(self.spec.disks, self._provider.name)
+        check_clocks(self.spec.clocks, self._provider.name)
         self._provider.prepare(self.spec)
         ports = self._reserve_ports()
         self.id = new_uuid()
@@ -177,7 +186,13 @@ class Cluster:
         self._provider.signal(broker, "SIGCONT")
 
     def restart(
-        self, broker: int, *, version: str | None = None, config: Mapping[str, str] | None = None, hard: bool = False
+        self,
+        broker: int,
+        *,
+        version: str | None = None,
+        config: Mapping[str, str] | None = None,
+        hard: bool = False,
+        wait: bool = True,
     ) -> None:
         """Stop and start, with another version or more configuration if wanted."""
         self._known(broker)
@@ -187,7 +202,7 @@ class Cluster:
             self._provider.prepare_version(version)  # before anything is stopped: it may not exist
         (self.kill if hard else self.stop)(broker)
         self._plan.change(broker, version, config or {})
-        self.start(broker)
+        self.start(broker, wait=wait)
 
     def add_broker(self) -> int:
         """One more broker, with links of its own to and from everybody. Returns its id."""
@@ -203,6 +218,36 @@ class Cluster:
         self._remember()
         return new
 
+    def remove_broker(self, broker: int) -> None:
+        """Stop a broker and have the controllers forget it; its links go with it. Whether it still had replicas is the
+        business of whoever asked."""
+        self._not_a_controller(broker, "removed")
+        self.stop(broker)
+        self._plan.brokers.remove(broker)
+        self.unregister(broker)
+        self.links.forget(link for link in tuple(self.links.servers) if broker in (link.source, link.target))
+        self._remember()
+
+    def unregister(self, broker: int) -> None:
+        """Have the controllers forget a broker that is down."""
+        from compose.asking import unregister
+
+        if error := unregister(self.direct_address, broker):
+            raise UsageError(f"broker {broker} could not be unregistered: {error}.", broker=broker)
+
+    def replace_broker(self, broker: int) -> None:
+        """A machine that died and was set up anew: the same id, an empty disk."""
+        self.kill(broker)
+        self.wipe(broker)
+        self.start(broker)
+
+    def wipe(self, broker: int) -> None:
+        """Throw away the disk of a broker that is down. Its start formats it anew, with another directory.id."""
+        self._not_a_controller(broker, "wiped")
+        if self._provider.running(broker):
+            raise UsageError(f"broker {broker} cannot be wiped: it runs. Kill it first.", broker=broker)
+        self._provider.wipe(broker, self.spec.log_dirs)
+
     def running(self, broker: int) -> bool:
         self._known(broker)
         return self._provider.running(broker)
@@ -217,6 +262,10 @@ class Cluster:
     def broken(self, fault: Fault, *links: Link) -> AbstractContextManager[None]:
         """`with cluster.broken(Cut(), Link(3, 1, "replication")):` and healed after, whatever happens inside."""
         return self.links.broken(fault, *links)
+
+    def frames(self) -> AbstractContextManager[FrameProxy]:
+        """`with cluster.frames() as frames:` every client's requests cross a proxy that can hold, drop, delay or cut one."""
+        return self._beside.opened(self)
 
     # ---- what it looks like -----------------------------------------------------------------------------------
 
@@ -250,127 +299,29 @@ class Cluster:
             raise UsageError(f"user {user!r} needs a password here: call create_user({user!r}, password) first, or give it.")
         return self._plan.credentials.address(self.address.bootstrap, user, password)
 
-    def leader_of(self, topic: str, partition: int = 0) -> int:
-        state = self.partition(topic, partition)
-        if state.leader is None:
-            raise NotReady(f"{topic}-{partition} has no leader: replicas {list(state.replicas)}, ISR {sorted(state.isr)}.")
-        return state.leader
-
-    def isr_of(self, topic: str, partition: int = 0) -> frozenset[int]:
-        return self.partition(topic, partition).isr
-
-    def partition(self, topic: str, partition: int = 0) -> PartitionState:
-        for state in self.view.partitions(topic):
-            if state.partition == partition:
-                return state
-        raise UsageError(f"partition {topic}-{partition} does not exist: topics are {self.view.topics()}.")
-
-    def controller(self) -> int:
-        """The active controller."""
-        return wait_until(self.view.quorum, lambda _: True, what="one active controller", timeout=60).leader
-
-    def effective_config(self, broker: int) -> dict[str, str]:
-        """A broker's configuration as the broker itself describes it, not as it was asked for."""
-        from compose.admin import describe_configs
-
-        self._known(broker)
-        return describe_configs(self.direct_address, "broker", str(broker))
-
-    def topic_config(self, topic: str) -> dict[str, str]:
-        from compose.admin import describe_configs
-
-        return describe_configs(self.direct_address, "topic", topic)
-
-    def create_topic(
-        self,
-        topic: str,
-        *,
-        partitions: int = 1,
-        replication: int | None = None,
-        config: Mapping[str, str] | None = None,
-        assignment: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        """Create a topic and wait until each of its partitions is led and fully replicated. An `assignment` names the
-        replicas of each partition, the preferred leader first, and then decides partitions and replication too."""
-        from compose.admin import create_topic
-
-        chosen = [list(replicas) for replicas in assignment] if assignment else None
-        if chosen:
-            partitions, replication = len(chosen), len(chosen[0])
-        copies = replication if replication is not None else min(3, len(self.brokers))
-        if copies > len(self.brokers):
-            raise UsageError(f"replication {copies} of {topic!r} is more than the {self._brokers_in_words()}: use fewer.")
-        wanted = {key: str(value) for key, value in (config or {}).items()}
-        if not create_topic(self.direct_address, topic, partitions, copies, wanted, chosen):
-            self._same_topic(topic, partitions, copies, wanted)
-        self.wait_replicated(topic, partitions=partitions)
-
-    def _same_topic(self, topic: str, partitions: int, copies: int, config: Mapping[str, str]) -> None:
-        """A topic that is there already will do if it is what was asked for; anything else would be a quiet surprise."""
-        states, effective = self.view.partitions(topic), self.topic_config(topic)
-        found = {"partitions": len(states), "replication": len(states[0].replicas)} | {k: effective.get(k) for k in config}
-        asked = {"partitions": partitions, "replication": copies, **config}
-        if found != asked:
-            raise UsageError(f"topic {topic!r} exists with {found}, not with {asked}: use another name, or delete it first.")
-
-    def alter_topic(self, topic: str, config: Mapping[str, str]) -> None:
-        """Change a topic's configuration while it is in use."""
-        self._alter("topic", topic, config)
-
-    def alter_group(self, group: str, config: Mapping[str, str]) -> None:
-        """Change the configuration of a group of the next generation, which is kept by the brokers and not by members."""
-        self._alter("group", group, config)
-
-    def _alter(self, kind: str, name: str, config: Mapping[str, str]) -> None:
-        from compose.admin import alter_configs
-
-        alter_configs(self.direct_address, kind, name, {key: str(value) for key, value in config.items()})
-
-    def delete_topics(self, *topics: str) -> None:
-        """Delete topics that exist; those that do not are passed over."""
-        from compose.admin import delete_topics
-
-        delete_topics(self.direct_address, list(topics))
-
-    def elect(self, topic: str, partition: int = 0, *, unclean: bool = False) -> str | None:
-        """An operator's election: of the preferred leader, or of anybody who is there. Returns the error's name, if any."""
-        from compose.admin import elect_leader
-
-        return elect_leader(self.direct_address, topic, partition, unclean=unclean)
-
-    def group(self, group: str) -> tuple[str, int]:
-        """State and number of members of a consumer group."""
-        from compose.admin import describe_group
-
-        return describe_group(self.direct_address, group)
-
-    def committed(self, group: str) -> dict[tuple[str, int], int]:
-        """What a consumer group has committed, by partition."""
-        from compose.admin import committed_offsets
-
-        return committed_offsets(self.direct_address, group)
-
     def observer(self) -> ClusterView:
         """Another pair of eyes, for a thread of its own; to be closed by whoever asked for it."""
         return ClusterView(self._direct_addresses)
 
-    def create_user(self, user: str, password: str) -> ClusterAddress:
-        """Make a SCRAM user known to a sasl_ssl cluster, or change its password."""
-        if self.spec.security != "sasl_ssl":
-            raise UsageError(f"user {user!r} cannot have a password here: security is {self.spec.security}, not sasl_ssl.")
-        from compose.admin import set_password
+    def new_certificate(self, broker: int, *, whose: str = "node", stranger: bool = False) -> Path:
+        """A key and certificate for a broker, in a file beside those it has; `stranger`: of an authority nobody trusts."""
+        credentials = self._plan.credentials
+        if credentials is None or self.provider != "processes":
+            raise UsageError(
+                f"broker {broker} cannot get a new certificate here: it needs security tls or sasl_ssl, and brokers as "
+                f"processes (this is {self.spec.security}, {self.provider})."
+            )
+        issuer = Credentials(self.folder / "stranger", self.spec.security) if stranger else credentials
+        file = Path(self._provider.place(broker).home) / f"node-{new_uuid()}.pem"
+        file.touch(mode=0o600)
+        file.write_bytes(issuer.node_certificate(broker, whose))
+        return file
 
-        set_password(self.direct_address, user, password)
-        return self.address_for(user, password)
+    def load_keystore(self, broker: int, file: Path | None, listeners: tuple[str, ...]) -> str | None:
+        """Have listeners of a running broker show another certificate; None: that of its start. Returns Kafka's refusal."""
+        from compose.certificates import load_keystore
 
-    def wait_replicated(self, *topics: str, partitions: int = 1, timeout: float = 60) -> list[PartitionState]:
-        """Wait until every partition (of these topics, or of all) is led and its ISR is complete."""
-        return wait_until(
-            lambda: self.view.partitions(*topics),
-            lambda states: len(states) >= (partitions if topics else 0) and all(s.fully_replicated for s in states),
-            what=f"every partition of {', '.join(topics) or 'the cluster'} led and fully replicated",
-            timeout=timeout,
-        )
+        return load_keystore(self.direct_address, broker, listeners, file)
 
     def jmx(self, node: int) -> str:
         self._known(node)
@@ -472,6 +423,11 @@ class Cluster:
     def _known(self, node: int) -> None:
         if node not in self.nodes:
             raise UsageError(f"broker {node} does not exist: this cluster has {', '.join(map(str, self.nodes))}.", node=node)
+
+    def _not_a_controller(self, broker: int, what: str) -> None:
+        self._known(broker)
+        if broker in self.spec.controller_ids:
+            raise UsageError(f"broker {broker} cannot be {what}: it is a controller too. Use controllers of their own.")
 
     def _direct_addresses(self) -> dict[int, ClusterAddress]:
         return {broker: self._address_at(f"127.0.0.1:{self._plan.ports[broker].direct}") for broker in self.brokers}

@@ -157,6 +157,12 @@ class Containers:
         container.reload()
         return bool(container.status == "running")
 
+    def wipe(self, node: int, log_dirs: int) -> None:
+        self._retire(node)  # a volume goes when no container holds it
+        del self._brokers[node]
+        for directory in self.place(node).log_dirs(log_dirs):
+            self._docker.volumes.get(self._name(node, Path(directory).name)).remove()
+
     def log(self, node: int) -> str:
         earlier = self._log_file(node)
         text = earlier.read_text(errors="replace") if earlier.exists() else ""

@@ -39,8 +39,10 @@ class Credentials:
         """A node's own key and certificate, good for the names its peers and its clients use."""
         days = self.certificate_days
         until = datetime.now(UTC) + timedelta(days=days) if days is not None else None
-        pem = self._issue(NODE_PRINCIPAL, node_name(node), "localhost", "127.0.0.1", until=until)
-        return {"node.pem": pem, "ca.pem": self.ca_pem}
+        return {"node.pem": self.node_certificate(node, until=until), "ca.pem": self.ca_pem}
+
+    def node_certificate(self, node: int, principal: str = NODE_PRINCIPAL, *, until: datetime | None = None) -> bytes:
+        return self._issue(principal, node_name(node), "localhost", "127.0.0.1", until=until)
 
     def address(self, bootstrap: str, user: str = ADMIN_PRINCIPAL, password: str | None = None) -> ClusterAddress:
         """How `user` gets in. With tls a certificate is issued; with sasl_ssl the broker must know the password already."""
@@ -68,7 +70,11 @@ class Credentials:
             load_pem_private_key,
         )
 
-        certificate = self._authority.issue_cert(*names, common_name=principal, not_after=until)
+        # trustme would draw a unit's name, and a broker takes no new certificate of another distinguished name.
+        certificate = self._authority.issue_cert(
+            *names, common_name=principal, organization_name="kafka-trial", organization_unit_name="throw-away",
+            not_after=until,
+        )  # fmt: skip
         key = load_pem_private_key(certificate.private_key_pem.bytes(), password=None)
         pkcs8 = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         return pkcs8 + b"".join(blob.bytes() for blob in certificate.cert_chain_pems)

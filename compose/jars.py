@@ -45,6 +45,17 @@ def spark_kafka_jars(say: Say = lambda _: None) -> list[Path]:
     return sorted(folder.glob("*.jar"))
 
 
+def mirror_jars(version: str, say: Say = lambda _: None) -> list[Path]:
+    """MirrorMaker 2 and the Connect runtime it lives in, of one version."""
+    check_version(version)
+    folder = cached(
+        f"mirror/{version}",
+        lambda into: _copy_dependencies("mirror", into, say, f"MirrorMaker {version}", {"kafka.version": version}),
+        mend=f"run `kafka-trial fetch --kafka {version} --again`",
+    )
+    return sorted(folder.glob("*.jar"))
+
+
 def _agent(profile: str, what: str, jar: str, say: Say) -> Path:
     folder = cached(
         profile,
@@ -59,6 +70,7 @@ def forget_jars(version: str) -> None:
     forget("javaagent")
     forget("jolokia")
     forget("spark-kafka")
+    forget(f"mirror/{version}")
 
 
 def _copy_dependencies(profile: str, into: Path, say: Say, what: str, properties: dict[str, str]) -> None:

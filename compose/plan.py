@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import PurePath
 
 from compose.broker_config import Place, Ports, as_properties, hosts_file, server_properties
+from compose.clocks import FILE, clock_environment, clock_text
 from compose.credentials import Credentials
 from compose.provider import NodePlan
 from compose.spec import ClusterSpec
@@ -24,6 +25,7 @@ class ClusterPlan:
     brokers: list[int] = field(default_factory=list)
     versions: dict[int, str] = field(default_factory=dict)
     extra: dict[int, dict[str, str]] = field(default_factory=dict)
+    skews: dict[int, int] = field(default_factory=dict)  # seconds that a node's clock is ahead
 
     @property
     def nodes(self) -> tuple[int, ...]:
@@ -44,6 +46,8 @@ class ClusterPlan:
         }
         if self.spec.javaagent:
             files["agent.yaml"] = (java / "agent.yaml").read_bytes()
+        if node in self.spec.clocks:
+            files[FILE] = clock_text(self.skews.get(node, 0)).encode()
         if self.credentials is not None:
             files |= self.credentials.node_files(node)
         return NodePlan(
@@ -60,4 +64,6 @@ class ClusterPlan:
             javaagent=self.spec.javaagent,
             jolokia=self.spec.jolokia,
             jvm_options=self.spec.jvm_options,
+            disks=[disk for disk in self.spec.disks if disk.node == node],
+            environment=clock_environment(place.home) if node in self.spec.clocks else {},
         )

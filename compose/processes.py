@@ -6,6 +6,7 @@ proxy listens for that pair alone (see `broker_config.peer_address`).
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from compose.broker_config import Place, Ports, peer_address
 from compose.cds import find_archive
+from compose.disks import mount_disk
 from compose.jars import javaagent_jar, jolokia_jar, kafka_jars
 from compose.jvm import broker_command
 from compose.links import CLIENT, Link
@@ -95,7 +97,10 @@ class Processes:
         home.mkdir(mode=0o700, exist_ok=True)
         for name, content in plan.files.items():
             _write(home / name, content)
-        if not data.exists():
+        new = not data.exists()
+        for disk in plan.disks:
+            mount_disk(disk, Path(place.log_dirs(disk.directory)[-1]))
+        if new:
             for name, content in plan.storage.items():
                 _write(home / name, content)
         class_path = [str(jar) for jar in kafka_jars(plan.kafka, self._say)]
@@ -111,7 +116,7 @@ class Processes:
             jolokia_jar=str(jolokia_jar()) if plan.jolokia else None,
             options=(*plan.jvm_options, *self._jvm_options.get(plan.node, ())),
         )
-        self._spawn(plan.node, command)
+        self._spawn(plan.node, command, plan.environment)
 
     def signal(self, node: int, name: str) -> None:
         child = self._children.get(node)
@@ -121,6 +126,10 @@ class Processes:
     def running(self, node: int) -> bool:
         child = self._children.get(node)
         return child is not None and child.poll() is None
+
+    def wipe(self, node: int, log_dirs: int) -> None:
+        for directory in self.place(node).log_dirs(log_dirs):
+            shutil.rmtree(directory)
 
     def log(self, node: int) -> str:
         file = self._log_file(node)
@@ -145,7 +154,7 @@ class Processes:
             child.wait(max(0.1, deadline - time.monotonic()))
         self._children.clear()
 
-    def _spawn(self, node: int, command: list[str]) -> None:
+    def _spawn(self, node: int, command: list[str], more: Mapping[str, str] | None = None) -> None:
         log = self._log_file(node)
         log.parent.mkdir(mode=0o700, exist_ok=True)
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("KAFKA_", "JAVA_TOOL"))}
@@ -157,7 +166,7 @@ class Processes:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=log.parent,
-                env=environment | {MARK: self._cluster},
+                env=environment | {**(more or {}), MARK: self._cluster},
                 start_new_session=True,  # a Ctrl-C in the terminal is for us; we end the brokers in our own order
             )
 

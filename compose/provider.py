@@ -1,10 +1,11 @@
 """What a provider of nodes must be able to do. There are two, and everything above this line treats them alike."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from compose.broker_config import Place, Ports
+from compose.disks import Disk
 from compose.links import Link
 from compose.spec import ClusterSpec
 from compose.toxiproxies import Server
@@ -26,6 +27,8 @@ class NodePlan:
     javaagent: bool
     jolokia: bool
     jvm_options: Sequence[str]
+    disks: Sequence[Disk] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 class Provider(Protocol):
@@ -68,6 +71,10 @@ class Provider(Protocol):
     def signal(self, node: int, name: str) -> None: ...
 
     def running(self, node: int) -> bool: ...
+
+    def wipe(self, node: int, log_dirs: int) -> None:
+        """Throw away the storage of a node that is down; its next life begins with the plan's."""
+        ...
 
     def log(self, node: int) -> str:
         """Of all the node's lives."""

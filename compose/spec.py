@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from compose.disks import Disk
 from kernel.errors import UsageError
 
 DEFAULT_KAFKA = "4.3.1"
@@ -49,6 +50,8 @@ class ClusterSpec:
     jolokia: bool = False  # load Jolokia's agent in every node
     jvm_options: tuple[str, ...] = ()  # on every node's command line, after ours
     log_dirs: int = 1  # of each node: more than one, and it survives the loss of one
+    disks: tuple[Disk, ...] = ()  # log directories on file systems of their own; needs root
+    clocks: tuple[int, ...] = ()  # nodes whose clock can be set; needs libfaketime
     heap: str = "400m"
     port: int | None = None  # clients find broker n at port + n - 1; None: free ports
 
@@ -65,6 +68,7 @@ class ClusterSpec:
         if self.certificate_days is not None:
             self._check_days(self.certificate_days)
         check_config(self.config)
+        self._check_machines()
         if not re.fullmatch(r"[1-9][0-9]*[mg]", self.heap):
             raise UsageError(f"heap {self.heap!r} is not a size: give a number and m or g, like 400m.", value=self.heap)
         if self.port is not None:
@@ -72,6 +76,13 @@ class ClusterSpec:
         # Frozen all the way down: a spec is printed, compared and kept with the evidence.
         object.__setattr__(self, "config", MappingProxyType({k: str(v) for k, v in self.config.items()}))
         object.__setattr__(self, "features", MappingProxyType(dict(self.features)))
+
+    def _check_machines(self) -> None:
+        for node in (*self.clocks, *(disk.node for disk in self.disks)):
+            if node not in self.node_ids:
+                raise UsageError(f"node {node} does not exist: the cluster has {', '.join(map(str, self.node_ids))}.")
+        for disk in self.disks:
+            _in_range("the log directory of a disk", disk.directory, 1, self.log_dirs)
 
     def _check_days(self, days: float) -> None:
         if self.security == "plaintext":

@@ -17,6 +17,7 @@ import psutil
 from filelock import FileLock
 
 from compose.cache import out_of_space_explained
+from compose.disks import thaw_under, unmount_under
 from kernel.errors import NoSpace
 
 MARK = "KAFKA_TRIAL_CLUSTER"  # environment variable of our processes
@@ -100,12 +101,14 @@ def sweep() -> list[str]:
 
 
 def demolish(state: ClusterState) -> None:
-    """End every process and remove every container, network, volume and file of a cluster. Harmless if done before."""
+    """End every process of a cluster; remove its containers, networks, volumes, mounts and files. Harmless if repeated."""
+    thaw_under(state.folder)
     end_processes(state.cluster)
     if state.provider != "processes":
         from compose.containers import remove_everything
 
         remove_everything(state.cluster)
+    unmount_under(state.folder)
     shutil.rmtree(state.folder, ignore_errors=True)
 
 

@@ -8,7 +8,7 @@ import itertools
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
@@ -67,6 +67,14 @@ class Toxiproxies:
         self.servers[link] = server
         self._proxy(link)
 
+    def forget(self, links: Iterable[Link]) -> None:
+        """Links that lead nowhere any more."""
+        for link in links:
+            proxy = self._proxy(link)
+            with _talking_to(self.server_of(link)):
+                proxy.destroy()
+            del self.servers[link]
+
     def heal_all(self) -> None:
         for server in set(self.servers.values()):
             with _talking_to(server) as toxiproxy:
@@ -84,6 +92,25 @@ class Toxiproxies:
         """Where the link's proxy listens and what stands behind it, in the eyes of that proxy: for whoever wants to call."""
         proxy = self._proxy(link)
         return _host_and_port(proxy.listen), _host_and_port(proxy.upstream)
+
+    @contextmanager
+    def redirected(self, link: Link, upstream: Server) -> Iterator[None]:
+        """Have a link lead to another address, and back to where it led whatever happens inside. Toxiproxy closes the
+        link's connections each time; clients connect again."""
+        before = self._proxy(link).upstream
+        try:
+            self._redirect(link, f"{upstream[0]}:{upstream[1]}")
+            yield
+        finally:
+            self._redirect(link, before)
+
+    def _redirect(self, link: Link, upstream: str) -> None:
+        from toxiproxy.api import APIConsumer
+
+        with _talking_to(self.server_of(link)):
+            APIConsumer.post(f"/proxies/{link.name}", json={"upstream": upstream})
+        if (now := self._proxy(link).upstream) != upstream:
+            raise LinkFailed(f"link {link} could not be led to {upstream}: Toxiproxy still leads it to {now}.", link=link)
 
     @contextmanager
     def _cut(self, link: Link) -> Iterator[None]:

@@ -40,6 +40,10 @@ class ClusterView:
         answer = self._ask(lambda admin: admin.describe_cluster())
         return frozenset(broker["broker_id"] for broker in answer["brokers"] if not broker.get("is_fenced"))
 
+    def registered(self) -> frozenset[int]:
+        """The brokers that the controllers know, also those that are down."""
+        return frozenset(broker["broker_id"] for broker in self._ask(lambda admin: admin.describe_cluster())["brokers"])
+
     def topics(self) -> list[str]:
         return sorted({state.topic for state in self.partitions()})
 
@@ -64,6 +68,14 @@ class ClusterView:
         answer = self._ask(lambda admin: admin.describe_features())
         return {name: facts["finalized"][1] for name, facts in sorted(answer.items()) if "finalized" in facts}
 
+    def log_dirs(self, broker: int) -> dict[str, frozenset[tuple[str, int]]]:
+        """What a broker says lies in each of its log directories; nothing in one that has failed."""
+        try:
+            answer = self._ask_one(broker, lambda admin: admin.describe_log_dirs(brokers=[broker]))
+        except _Silent as silence:
+            raise NotReady(f"broker {broker} did not say what its log directories hold.", broker=broker) from silence
+        return {place["log_dir"]: _replicas(place) for part in answer for place in part["log_dirs"]}
+
     def reassignments(self) -> dict[tuple[str, int], dict[str, list[int]]]:
         answer = self._ask(lambda admin: admin.list_partition_reassignments())
         return {(where.topic, where.partition): facts for where, facts in answer.items()}
@@ -82,7 +94,7 @@ class ClusterView:
 
     def _metadata_offsets(self) -> dict[int, int]:
         """How far each broker has followed the metadata log. Whoever is much slower than the first is left out."""
-        _admin_client()  # imported once and here, not by several threads at the same time
+        admin_client()  # imported once and here, not by several threads at the same time
         brokers = list(self._addresses())
         together = ThreadPoolExecutor(len(brokers), thread_name_prefix="kafka-trial-view")
         asked = {together.submit(self._ask_one, broker, _metadata_offset): broker for broker in brokers}
@@ -107,7 +119,7 @@ class ClusterView:
 
     def _connected(self, broker: int) -> Any:
         if broker not in self._admins:
-            admin = _admin_client()(
+            admin = admin_client()(
                 **self._addresses()[broker].kafka_python(),
                 request_timeout_ms=PATIENCE_MS,
                 bootstrap_timeout_ms=PATIENCE_MS,
@@ -131,7 +143,7 @@ class _Silent(Exception):
 
 
 @cache
-def _admin_client() -> Any:
+def admin_client() -> Any:
     with warnings.catch_warnings():  # of its own use of importlib, told under the name of whoever imports it
         warnings.simplefilter("ignore", DeprecationWarning)
         from kafka import KafkaAdminClient
@@ -156,17 +168,25 @@ def _quorum(admin: Any) -> Quorum:
         raise _Silent
     nodes = [*partition["current_voters"], *partition["observers"]]
     end = max(node["log_end_offset"] for node in nodes)
+    # A broker that was set up anew is listed twice for five minutes, under its old directory.id and under its new one.
+    furthest: dict[int, int] = {}
+    for node in nodes:
+        furthest[node["replica_id"]] = max(furthest.get(node["replica_id"], 0), node["log_end_offset"])
     return Quorum(
         leader=leader,
         epoch=partition["leader_epoch"],
         voters=tuple(sorted(voter["replica_id"] for voter in partition["current_voters"])),
-        lag={node["replica_id"]: max(0, end - node["log_end_offset"]) for node in nodes},
+        lag={node: max(0, end - offset) for node, offset in furthest.items()},
     )
 
 
 def _page(topics: tuple[str, ...], cursor: dict[str, Any] | None, admin: Any) -> dict[str, Any]:
     answer: dict[str, Any] = admin.describe_topic_partitions(list(topics), cursor=cursor)
     return answer
+
+
+def _replicas(place: dict[str, Any]) -> frozenset[tuple[str, int]]:
+    return frozenset((topic["name"], part["partition_index"]) for topic in place["topics"] for part in topic["partitions"])
 
 
 def _partition(topic: str, facts: dict[str, Any]) -> PartitionState:
