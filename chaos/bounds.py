@@ -26,6 +26,8 @@ LIBRDKAFKA: dict[str, int] = {
     "topic.metadata.refresh.interval.ms": 300_000,
 }
 REQUEST_SCAN_S = 1.0  # librdkafka looks for requests that timed out once a second
+COORDINATOR_QUERY_S = 0.5  # and asks so often who coordinates its transactions, while nobody does
+INITIAL_DELAY_MS = 30_000  # log.initial.task.delay.ms is internal, so brokers do not describe it
 UNCLEAN_INTERVAL_MS = 300_000  # unclean.leader.election.interval.ms is internal, so brokers do not describe it
 
 
@@ -61,6 +63,12 @@ class Given:
             raise UsageError(f"the broker configuration lacks {key!r}: hand over everything the broker describes.", key=key)
         return _seconds(key, self.broker[key])
 
+    def number_of_broker(self, key: str) -> int:
+        """What is not a time: a count, or bytes."""
+        if not self.broker.get(key, "").isdecimal():
+            raise UsageError(f"the broker configuration has {key}={self.broker.get(key)!r}, not a whole number.", key=key)
+        return int(self.broker[key])
+
     def of_client(self, key: str) -> float:
         return _seconds(key, self.client.get(key, LIBRDKAFKA[key]))
 
@@ -94,6 +102,15 @@ def stop_broker(given: Given, *, leads_again: bool = False) -> Bound:
     """
     asked = (given.of_broker("broker.heartbeat.interval.ms"), "broker heartbeat")
     return _with_return(given, leads_again, asked, *_clients(given))
+
+
+def log_dir_failure(given: Given, *, leads_again: bool = False) -> Bound:
+    """The broker gives a directory up at the first write that fails there, and tells the controller with a heartbeat.
+
+    It is sent at once, or when the one under way is answered. Followers that only lose a replica there wait no longer.
+    """
+    told = (given.of_broker("broker.heartbeat.interval.ms"), "broker heartbeat")
+    return _with_return(given, leads_again, told, *_clients(given))
 
 
 def pause_broker(given: Given, kind: str, *, held_s: float | None = None, active_controller: bool = False) -> Bound:
@@ -141,6 +158,17 @@ def follower_cut(given: Given) -> Bound:
     return _sum(*shrink, *_clients(given), _allowance(given))
 
 
+def slow_disk(given: Given, *, stall_s: float) -> Bound:
+    """A replica whose disk stalls holds acks=all up for that long, and may be met by the next stall on its way out.
+
+    Shorter than what a follower may lag, so nobody is dropped, and nobody has to learn of a new leader.
+    """
+    lag = given.of_broker("replica.lag.time.max.ms")
+    if stall_s >= lag:
+        raise UsageError(f"a stall of {stall_s:g} s is no shorter than the replica lag of {lag:g} s: that is another trial.")
+    return _sum((2 * stall_s, "two stalls"), _allowance(given))
+
+
 def controller_kill(given: Given) -> Bound:
     """How long metadata stands still: no election, no topic created. Partitions with a living leader do not notice.
 
@@ -162,6 +190,45 @@ def unclean_election(given: Given, *, enabled: Literal["never", "before", "after
     interval = (_seconds(key, given.broker.get(key, UNCLEAN_INTERVAL_MS)), "until the controller looks for the leaderless")
     unfenced = (given.of_broker("broker.heartbeat.interval.ms"), "broker heartbeat")
     return _sum(*([interval] if enabled == "after" else []), unfenced, *_clients(given), _allowance(given))
+
+
+# ---- what operators do --------------------------------------------------------------------------------------------
+
+
+def leadership_moved(given: Given) -> Bound:
+    """Leadership goes from one broker to another while both are there: clients are refused once, ask, and go on."""
+    return _sum(*_clients(given), _allowance(given))
+
+
+def throttled_copy(given: Given, *, at_first: int, at_last: int, rate: int, sources: int) -> Signature:
+    """Between which figures a copy of so many bytes must lie: what the replicas had at first, and at last.
+
+    A broker looks at the rate before it fetches, and each of its fetchers (one for each broker it copies from) may then be
+    handed a whole response too much; what is remembered of that goes with the quota's windows. At the end the copy may
+    wait for a fetcher that has nothing it may ask for, and for the last window of the rate.
+    """
+    spare = sources * given.number_of_broker("replica.fetch.response.max.bytes")
+    remembered = given.number_of_broker("replication.quota.window.num")
+    remembered *= given.number_of_broker("replication.quota.window.size.seconds")
+    too_much = spare * (1 + at_first / rate // remembered)
+    late = (
+        given.of_broker("replica.fetch.backoff.ms")
+        + given.of_broker("replica.fetch.wait.max.ms")
+        + given.number_of_broker("replication.quota.window.size.seconds")
+        + given.allowance_s
+    )
+    return Signature(round(max(0.0, at_first - too_much) / rate, 3), round(at_last / rate + late, 3))
+
+
+def space_freed(given: Given) -> Bound:
+    """A replica that is given up is renamed at once and deleted later: by the broker's delay, whatever the topic's own says.
+
+    Whoever deletes looks once in that time, too, and for the first time a while after the broker's start.
+    """
+    key = "log.initial.task.delay.ms"
+    first = (_seconds(key, given.broker.get(key, INITIAL_DELAY_MS)), "until the broker first looks")
+    delay = 2 * given.of_broker("log.segment.delete.delay.ms")
+    return _sum(first, (delay, "delay of deletion, and until the broker looks again"), _allowance(given))
 
 
 # ---- consumers ----------------------------------------------------------------------------------------------------
@@ -194,6 +261,72 @@ def static_member_back(given: Given, *, away_s: float, session_s: float | None =
     if away_s >= session:
         raise UsageError(f"a static member away for {away_s:g} s has lost its session of {session:g} s ({key}): shorten it.")
     return _sum((away_s, "away"), *_clients(given), _allowance(given))
+
+
+# ---- transactions -------------------------------------------------------------------------------------------------
+# How long the last stable offset may stand still: until it does, readers of committed records wait.
+
+
+def transaction_timed_out(given: Given, *, timeout_s: float) -> Bound:
+    """Nobody will end the transaction of a producer that is gone. Its coordinator does, when its time is up and it looks.
+
+    `timeout_s` is the producer's transaction.timeout.ms, and begins with the transaction: earlier than its producer went."""
+    key = "transaction.abort.timed.out.transaction.cleanup.interval.ms"
+    return _sum((timeout_s, "transaction timeout"), (given.of_broker(key), "until the coordinator looks"), _allowance(given))
+
+
+def transaction_fenced(given: Given) -> Bound:
+    """A successor's init_transactions returns when what its predecessor left open is aborted: the markers are written, and
+    are replicated as any other record is."""
+    return _sum((given.of_broker("replica.fetch.wait.max.ms"), "markers replicated"), _allowance(given))
+
+
+def transaction_broker_killed(given: Given, *, active_controller: bool = False) -> Bound:
+    """The leader of a partition that a transaction wrote, or its coordinator: another broker is elected, what was under
+    way is sent again, its end is asked of whoever coordinates now, and that one writes the markers."""
+    coordinator = (COORDINATOR_QUERY_S, "clients ask for the coordinator")
+    end = (given.of_client("retry.backoff.max.ms"), "the end is asked for again")
+    markers = (given.of_broker("replica.fetch.wait.max.ms"), "markers replicated")
+    return _sum(*_fenced(given, active_controller), *_clients(given), coordinator, end, markers, _allowance(given))
+
+
+def retry_due(given: Given, *, delay_s: float) -> Bound:
+    """A record in a retry topic waits for its delay on purpose, and then for the fetch that its paused partition lacked."""
+    return _sum((delay_s, "delay before it is tried again"), *_clients(given), _allowance(given))
+
+
+# ---- quotas -------------------------------------------------------------------------------------------------------
+
+
+def quota_window(given: Given) -> Bound:
+    """Over so long a broker averages a client's rate: as much later than a quota is reached, it is in full force."""
+    samples, size = int(given.broker["quota.window.num"]), _quota_sample_s(given)
+    return Bound(samples * size, f"{samples} samples of {size:.1f} s")
+
+
+def quota_bytes(given: Given, rate: float, *, seconds: float) -> tuple[float, float]:
+    """Between which two figures lies what a client that asks for more gets in so many seconds. Rates are kept in samples,
+    so a stretch that begins and ends anywhere may have one sample more or less than it should."""
+    sample = _quota_sample_s(given)
+    return max(0.0, rate * (seconds - sample)), rate * (seconds + sample)
+
+
+def beside_a_throttled_client(given: Given, quiet_s: float) -> Bound:
+    """Somebody without a quota is never made to wait; who is throttled waits for samples to pass."""
+    return _sum((quiet_s, "as in quiet"), (_quota_sample_s(given), "less than one sample"))
+
+
+def _quota_sample_s(given: Given) -> float:
+    return float(given.broker["quota.window.size.seconds"])
+
+
+def fail_over(given: Given) -> Bound:
+    """A group whose offsets are already on the other cluster starts there from nothing: it joins, and fetches.
+
+    `given` is of that cluster. A first member waits for others as long as group.initial.rebalance.delay.ms says.
+    """
+    first = (given.of_broker("group.initial.rebalance.delay.ms"), "the first member waits for others")
+    return _sum(first, *_rebalance(given, 0.0), *_clients(given), _allowance(given))
 
 
 # ---- signatures: how long the election itself takes ---------------------------------------------------------------

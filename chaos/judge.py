@@ -37,7 +37,7 @@ def judge(folder: RunFolder | Path, engine: str = "local", *, engines: Mapping[s
     close_abandoned(folder.path, manifest)
     _finish_swap(folder)
     examined = engines[engine](folder.ledger, clients.listed)
-    recovery, trouble = _recovery(folder, events)
+    recovery, latency, trouble = _recovery(folder, events)
     because = [
         *_anomalies(examined, permitted),
         *_on_a_machine_that_ran(events, [*_expectations(events), *_late(recovery)]),
@@ -54,6 +54,7 @@ def judge(folder: RunFolder | Path, engine: str = "local", *, engines: Mapping[s
         "permitted": permitted,
         "findings": [finding.facts() for finding in examined.findings],
         "recovery": recovery,
+        "latency": latency,
         "expectations": [
             {key: event.get(key) for key in ("name", "holds", "sentence")} for event in _of(events, "expectation")
         ],
@@ -116,19 +117,21 @@ def _said(event: Event) -> str:
     return f" ({str(event['sentence']).rstrip('.')})" if event.get("sentence") else ""
 
 
-def _recovery(folder: RunFolder, events: list[Event]) -> tuple[list[dict[str, Any]], list[Reason]]:
+def _recovery(folder: RunFolder, events: list[Event]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[Reason]]:
     """Only a run with a fault has something to recover from. Our own mistake here must not pass a run, nor end it."""
     if not _of(events, "fault"):
-        return [], []
+        return [], [], []
     from chaos.evidence.tracks import Tracks
+    from chaos.latency import latencies
 
     tracks = Tracks(folder.ledger)
     drain = [event["t_ns"] for event in _of(events, "phase") if event.get("phase") == "drain"]
     try:
-        return recover(tracks.all(), events, drain[0] if drain else tracks.last_ns), []
+        known = list(tracks.all())
+        return recover(known, events, drain[0] if drain else tracks.last_ns), latencies(known, events), []
     except Exception as error:
         sentence = f"Recovery could not be measured: {type(error).__name__}: {error}."
-        return [], [(Verdict.INCONCLUSIVE, sentence)]
+        return [], [], [(Verdict.INCONCLUSIVE, sentence)]
 
 
 def _finish_swap(folder: RunFolder) -> None:

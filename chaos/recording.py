@@ -117,6 +117,7 @@ def _closed(trial: Trial, manifest: dict[str, Any]) -> Iterator[None]:
     finally:
         trial.traffic.end()
         manifest |= {"clients": trial.traffic.facts(), "topics": trial.topics, "schedule": trial.schedule}
+        manifest["permitted"] += sorted(trial.permits - set(manifest["permitted"]))
         manifest |= {"exposed": trial.exposed, "finished": datetime.now(UTC).isoformat()}
         manifest["config"]["topics"] = _topic_configs(trial)
         trial.folder.write_manifest(manifest)

@@ -57,8 +57,9 @@ def plan(wishes: Wishes) -> Plan:
     for name in wishes.permitted:
         if name not in ANOMALIES:
             raise UsageError(f"anomaly {name!r} cannot be permitted: it is not one of {', '.join(ANOMALIES)}.")
-    cluster = _cluster(scenario, wishes, settings)
-    options = scenario.chosen(wishes.options, cluster.brokers)
+    scenario.cluster(wishes.brokers)  # refused first, if there are too few
+    options = scenario.chosen(wishes.options, wishes.brokers)
+    cluster = _cluster(scenario, wishes, settings, options)
     if options.get("protocol") == "consumer" and check_version(wishes.kafka) < KIP_848:
         raise UsageError(
             f"protocol 'consumer' needs Kafka 4.0 or newer, not {wishes.kafka}: use classic, or another version."
@@ -78,10 +79,11 @@ def plan(wishes: Wishes) -> Plan:
     return Plan(scenario, cluster, subject)
 
 
-def _cluster(scenario: Scenario, wishes: Wishes, settings: Settings) -> ClusterSpec:
+def _cluster(scenario: Scenario, wishes: Wishes, settings: Settings, options: Mapping[str, str]) -> ClusterSpec:
     wanted = scenario.cluster(wishes.brokers)
-    config = {**settings.brokers, **wanted.pop("config")}
-    return ClusterSpec(**wanted, config=config, kafka=wishes.kafka, security=wishes.security)
+    special = dict(scenario.spec(options))
+    config = {**settings.brokers, **wanted.pop("config"), **special.pop("config", {})}
+    return ClusterSpec(**{**wanted, "kafka": wishes.kafka, "security": wishes.security, **special}, config=config)
 
 
 def run(

@@ -19,11 +19,11 @@ from chaos.health import clauses, wait_healthy
 from chaos.schedule import Schedule
 from chaos.settings import Settings
 from chaos.traffic.client import Client
-from chaos.traffic.plans import ConsumerPlan, DrainPlan, ProducerPlan
+from chaos.traffic.plans import ConsumerPlan, DrainPlan, PipelinePlan, ProducerPlan
 from chaos.traffic.traffic import Traffic, Where
 from chaos.watch import facts_of
 from compose.cluster import Cluster
-from kernel.cluster import PartitionState
+from kernel.cluster import ClusterAddress, PartitionState
 from kernel.errors import NotReady
 from kernel.waiting import wait_until
 
@@ -33,6 +33,18 @@ Say = Callable[[str], None]
 
 class TrialOver(Exception):
     """The rest of the scenario makes no sense any more; what is on record decides."""
+
+
+class Operation:
+    """An operator's work under way, by its id in the evidence."""
+
+    def __init__(self, trial: "Trial", name: str) -> None:
+        self.id, self._trial = name, trial
+
+    def seen(self, sentence: str) -> None:
+        """What shows that it really took place. Without it the run is INCONCLUSIVE: nothing may have been done at all."""
+        self._trial.bitten[self.id] = int(self._trial.events.write("bite", id=self.id, sentence=sentence)["t_ns"])
+        self._trial.say(f"seen: {sentence}")
 
 
 class Trial:
@@ -60,6 +72,8 @@ class Trial:
         self.replayed = replayed
         self.exposed: list[int] = []  # values that the scenario puts at risk on purpose
         self.seen: list[int] = []  # values at risk that a reader has already read
+        self.permits: set[str] = set()  # anomalies that a survey of many settings leaves to its own expectations to judge
+        self.stalls: list[tuple[int, int]] = []  # from when to when a disk stood still
         self.over = False  # before its time: what is on record decides
         self.verdict: dict[str, Any] = {}
         self.windows: dict[str, tuple[int, int]] = {}  # by fault: from when to when
@@ -103,13 +117,17 @@ class Trial:
         ring = [first, *others]
         return [[ring[(lead + i) % len(ring)] for i in range(min(replication, len(ring)))] for lead in range(partitions)]
 
-    def producer(self, name: str, *topics: str, direct: bool = False, **plan: Any) -> Client:
-        """Start a producer; `direct` gives it connections that no fault on a link touches."""
+    def producer(
+        self, name: str, *topics: str, direct: bool = False, address: ClusterAddress | None = None, **plan: Any
+    ) -> Client:
+        """Start a producer; `direct` gives it connections that no fault on a link touches, `address` another principal."""
         asked = {name: kind(self.options[name]) for name, kind in (("rate", float), ("size", int)) if name in self.options}
         wanted = ProducerPlan(topics=self._partitions(topics), seed=self.seed, **{**asked, **plan})
-        return self.traffic.start(name, wanted, wait=False, config=self._road(direct))
+        return self.traffic.start(name, wanted, wait=False, config=self._road(direct, address))
 
-    def consumer(self, name: str, *topics: str, direct: bool = False, **plan: Any) -> Client:
+    def consumer(
+        self, name: str, *topics: str, direct: bool = False, kind: type[ConsumerPlan] = ConsumerPlan, **plan: Any
+    ) -> Client:
         """Start a consumer; one that subscribes counts as a member its group must have."""
         config = dict(plan.pop("config", {}))
         if plan.get("mode", "subscribe") == "subscribe":
@@ -119,11 +137,20 @@ class Trial:
             self.groups[group] = self.groups.get(group, 0) + 1
         else:
             plan.setdefault("group", f"reader{self._suffix}")
-        wanted = ConsumerPlan(topics=self._partitions(topics), config=config, **plan)
+        wanted = kind(topics=self._partitions(topics), config=config, **plan)
         return self.traffic.start(name, wanted, wait=False, config=self._road(direct))
 
-    def _road(self, direct: bool) -> dict[str, str]:
-        return (self.cluster.direct_address if direct else self.cluster.address).librdkafka()
+    def pipeline(self, name: str, source: str, target: str, *, group: str = "pipeline", **plan: Any) -> Client:
+        """Start a pipeline, a member of its group; under the same name it has the same transactional.id in every life."""
+        config = {**self.settings.classic, **plan.pop("config", {})}
+        group = self.group(group)
+        self.groups[group] = self.groups.get(group, 0) + 1
+        identity, topics = self.group(name), self._partitions([source])
+        wanted = PipelinePlan(topics=topics, target=target, identity=identity, group=group, config=config, **plan)
+        return self.traffic.start(name, wanted, wait=False, config=self._road(False))
+
+    def _road(self, direct: bool, address: ClusterAddress | None = None) -> dict[str, str]:
+        return (address or (self.cluster.direct_address if direct else self.cluster.address)).librdkafka()
 
     def group(self, name: str = "trial") -> str:
         return name + self._suffix
@@ -137,6 +164,12 @@ class Trial:
         return f"{acked:,} acknowledged, {read:,} read" + (f", {unknown:,} not acknowledged" if unknown else "")
 
     # ---- states -----------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """A healthy cluster, every client at work, and a stretch of undisturbed traffic: what comes then is the fault's."""
+        self.healthy(canary=False)
+        self.warm_up()
+        self.steady()
 
     def warm_up(self) -> None:
         """Every client is up, and every partition has seen acknowledgements and reads."""
@@ -248,7 +281,8 @@ class Trial:
         step = {"at_s": round((began - self.began_ns) / 1e9, 3), "hold_s": 0.0, **to_json(fault)}
         self.schedule.append(step)
         self.windows[name] = (began, began)
-        self.events.write("fault", t_ns=began, id=name, **self._facts(fault, affected, event_bounds(send, poll)))
+        facts = self._told_of(fault.kind, fault.sentence, affected, event_bounds(send, poll))
+        self.events.write("fault", t_ns=began, id=name, **facts)
         try:
             with fault.applied(self):
                 self._prove(fault, name)
@@ -259,6 +293,34 @@ class Trial:
             healed = int(self.events.write("heal", id=name)["t_ns"])
             self.windows[name] = (began, healed)
             step["hold_s"] = round((healed - began) / 1e9, 3)
+
+    @contextmanager
+    def operation(
+        self,
+        kind: str,
+        sentence: str,
+        *,
+        affected: Iterable[Where] | None = None,
+        send: Bound | None = None,
+        poll: Bound | None = None,
+    ) -> Iterator["Operation"]:
+        """Something an operator does on purpose, from its beginning to its end. It goes on record as a fault does, so that
+        its recovery is measured and judged the same; and as a fault has to bite, it has to be seen: say so by `seen`."""
+        self._faults += 1
+        operation = Operation(self, f"f{self._faults}")
+        self.phase("inject", sentence)
+        began = time.monotonic_ns()
+        step = {"at_s": round((began - self.began_ns) / 1e9, 3), "hold_s": 0.0, "fault": kind}
+        self.schedule.append(step)
+        self.windows[operation.id] = (began, began)
+        facts = self._told_of(kind, sentence, affected, event_bounds(send, poll))
+        self.events.write("fault", t_ns=began, id=operation.id, operation=True, **facts)
+        try:
+            yield operation
+        finally:
+            ended = int(self.events.write("heal", id=operation.id)["t_ns"])
+            self.windows[operation.id] = (began, ended)
+            step["hold_s"] = round((ended - began) / 1e9, 3)
 
     def hold(self, fault: str, seconds: float) -> None:
         """Until a fault has lasted so long, the time that its proof took included."""
@@ -275,8 +337,8 @@ class Trial:
         self.bitten[name] = int(self.events.write("bite", id=name, sentence=seen)["t_ns"])
         self.say(f"it bites: {seen}")
 
-    def _facts(self, fault: Fault, affected: Iterable[Where] | None, bounds: dict[str, Any]) -> dict[str, Any]:
-        facts: dict[str, Any] = {"fault": fault.kind, "sentence": fault.sentence, "affected": None}
+    def _told_of(self, kind: str, sentence: str, affected: Iterable[Where] | None, bounds: dict[str, Any]) -> dict[str, Any]:
+        facts: dict[str, Any] = {"fault": kind, "sentence": sentence, "affected": None}
         if affected is not None:
             facts |= {"affected": [list(where) for where in affected], "noise_s": self.settings.noise_s}
         return facts | ({"bounds": bounds} if bounds else {})

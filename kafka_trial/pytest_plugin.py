@@ -36,6 +36,7 @@ MARKERS = {
     "chaos": "breaks a cluster on purpose",
     "containers": "needs Docker",
     "slow": "takes seconds where its neighbours take moments",
+    "nightly": "one of the many trials that take an hour together: for `make nightly`, not for every `make test`",
 }
 MOST_SHARED = 2  # kinds of clusters at a time; a test may use two of them
 OUTCOME = pytest.StashKey[dict[str, bool]]()
@@ -131,7 +132,7 @@ def trial(
     request: pytest.FixtureRequest, _shared_clusters: dict[str, "Cluster"], tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., TrialResult]:
     """Run a scenario: `trial("acks-exposure", acks="1", settings="quick")`. Clusters are shared by trials that want the
-    same, and healed in between."""
+    same, and healed in between; a scenario that leaves its cluster another one has one of its own."""
 
     def run_trial(
         scenario: str,
@@ -152,10 +153,12 @@ def trial(
         )
         if version := request.config.getoption("--kafka-version"):
             wishes = replace(wishes, kafka=version)
-        spec = plan(wishes).cluster
-        wanted = {"spec": spec, "provider": provider or request.config.getoption("--kafka-provider")}
-        cluster = _shared(request, _shared_clusters, wanted)
-        folder, verdict = run(wishes, cluster=cluster, say=_say(request))
+        wanted, on = plan(wishes), provider or request.config.getoption("--kafka-provider")
+        if wanted.scenario.spoils:
+            folder, verdict = run(replace(wishes, provider=on), say=_say(request))
+        else:
+            cluster = _shared(request, _shared_clusters, {"spec": wanted.cluster, "provider": on})
+            folder, verdict = run(wishes, cluster=cluster, say=_say(request))
         result = TrialResult(verdict, folder.manifest(), folder.path)
         request.node.add_report_section("call", "kafka-trial", repr(result))
         return result

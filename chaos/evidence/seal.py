@@ -128,9 +128,17 @@ def _join(parts: list[Path], promise: Path, new: Path, client: str) -> None:
         for table in _groups(parts):
             writer.write_table(table.cast(PLAIN))
             if promised.size:
-                open_ends[np.searchsorted(promised, table["value"].drop_null().to_numpy())] = False
+                open_ends[_places(promised, table["value"].drop_null().to_numpy())] = False
         if promised.size:
             writer.write_table(_unknown(facts, promised[open_ends].tolist()))
+
+
+def _places(promised: Any, values: Any) -> Any:
+    """Where those of the values stand that were promised. Whoever reads as well has rows of others' values, too."""
+    import numpy as np
+
+    at = np.minimum(np.searchsorted(promised, values), promised.size - 1)
+    return at[promised[at] == values]
 
 
 def _groups(parts: list[Path]) -> Iterator[Any]:

@@ -11,19 +11,26 @@ from typing import Any, get_type_hints
 
 from chaos.faults import target
 from chaos.faults.bridge import Bridge
+from chaos.faults.damage_segment import DamageSegment
 from chaos.faults.drop_client_connection import DropClientConnection
+from chaos.faults.fail_disk import FailDisk
 from chaos.faults.fault import Fault
+from chaos.faults.fill_disk import FillDisk
 from chaos.faults.freeze_client import FreezeClient
 from chaos.faults.isolate import Isolate
 from chaos.faults.kill_broker import KillBroker
 from chaos.faults.kill_client import KillClient
 from chaos.faults.link_fault import LinkFault
 from chaos.faults.links_seen import TOXICS
+from chaos.faults.lose_tail import LoseTail
+from chaos.faults.on_request import CutRequest, DelayRequest, DropRequest, HoldRequest
 from chaos.faults.one_way import OneWay
 from chaos.faults.pause_broker import PauseBroker
 from chaos.faults.restart_broker import RestartBroker
 from chaos.faults.ring import Ring
+from chaos.faults.set_clock import SetClock
 from chaos.faults.split import Split
+from chaos.faults.stall_disk import StallDisk
 from chaos.faults.stop_broker import StopBroker
 from chaos.faults.stop_client import StopClient
 from compose.links import CLIENT, Link
@@ -42,6 +49,12 @@ FAULTS: dict[str, Callable[..., Fault]] = {
     "stop-broker": StopBroker,
     "pause-broker": PauseBroker,
     "restart-broker": RestartBroker,
+    "lose-tail": LoseTail,
+    "fill-disk": FillDisk,
+    "fail-disk": FailDisk,
+    "stall-disk": StallDisk,
+    "damage-segment": DamageSegment,
+    "set-clock": SetClock,
     "isolate": Isolate,
     "split": Split,
     "ring": Ring,
@@ -52,6 +65,10 @@ FAULTS: dict[str, Callable[..., Fault]] = {
     "kill-client": KillClient,
     "freeze-client": FreezeClient,
     "drop-client-connection": DropClientConnection,
+    "hold-request": HoldRequest,
+    "drop-request": DropRequest,
+    "delay-request": DelayRequest,
+    "cut-request": CutRequest,
 }
 NODE_FIELDS = ("node", "source", "target")  # each may hold a role
 LINK_FIELDS = ("source", "target", "traffic")

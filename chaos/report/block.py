@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 INDENT = 6
 MOST_LINES = 5  # of one anomaly; the rest is counted
 ALLOWED = "allows it"  # how the contract ends where a setting explains what was seen
+FELT = 2  # times the latency of quiet traffic; less than that is this machine's mood
 SEND_STAGES = ("detect_s", "elect_s", "first_success_s", "full_isr_s")
 MARKS = {True: "✓", False: "✗", None: "?"}
 COLOURS = {"PASS": "bold green", "FAIL": "bold red", "INCONCLUSIVE": "bold yellow"}
@@ -27,7 +28,7 @@ class Entry(NamedTuple):
 
 
 def verdict_block(verdict: dict[str, Any], manifest: dict[str, Any], *, width: int = 100) -> str:
-    parts = (_findings, _reasons, _recovery, _expectations, _contract, _permitted)
+    parts = (_findings, _reasons, _recovery, _latency, _expectations, _contract, _permitted)
     entries = [entry for part in parts for entry in part(verdict)]
     scenario = clean(verdict.get("scenario") or manifest.get("scenario") or "run")
     room = max(len(label) for label in (scenario, *(entry.label for entry in entries))) + 2
@@ -92,6 +93,17 @@ def _recovery(verdict: dict[str, Any]) -> Iterator[Entry]:
     words = _untouched([row for row in rows if row.get("affected") is False])
     if words and not any(words.split()[0] in str(reason) for reason in verdict.get("reasons") or ()):
         yield Entry("recovery", "", words)
+
+
+def _latency(verdict: dict[str, Any]) -> Iterator[Entry]:
+    """The slowest of all faults, and only if those who were served felt it."""
+    told = [row for row in verdict.get("latency") or () if row.get("during_p99_ms") and row.get("quiet_p99_ms")]
+    worst = max(told, key=lambda row: float(row["during_p99_ms"]), default=None)
+    if worst and worst["during_p99_ms"] > FELT * worst["quiet_p99_ms"]:
+        quiet, during = seconds(worst["quiet_p99_ms"] / 1000), seconds(worst["during_p99_ms"] / 1000)
+        yield Entry(
+            "latency", "", f"99 % of what was acknowledged took up to {during} during {worst['fault']}, {quiet} in quiet"
+        )
 
 
 def _gap_sentence(row: dict[str, Any]) -> str:

@@ -63,6 +63,7 @@ def rendered(
             recovery=recovery,
             untouched=untouched,
             bounds=tables.bounds(verdict),
+            latency=tables.latency(verdict),
             expectations=tables.expectations(verdict),
             contract=tables.contract(verdict),
             config=tables.config(manifest),

@@ -67,6 +67,19 @@ def _recovered(row: dict[str, Any], stages: Iterable[str]) -> list[str]:
     ]
 
 
+def latency(verdict: dict[str, Any]) -> Table:
+    """Only where something was served in both: a percentile of nothing says nothing."""
+    keys = ("quiet_p50_ms", "during_p50_ms", "quiet_p99_ms", "during_p99_ms")
+    rows = [row for row in verdict.get("latency") or () if any(row.get(key) is not None for key in keys[1::2])]
+    head = ["fault", "median in quiet", "median during", "99th percentile in quiet", "99th percentile during"]
+    cells = [[str(row.get("fault")), *(_milliseconds(row.get(key)) for key in keys)] for row in rows]
+    return Table(head, cells, [""] * len(cells))
+
+
+def _milliseconds(value: object) -> str:
+    return f"{value:.1f} ms" if isinstance(value, int | float) else "–"
+
+
 def bounds(verdict: dict[str, Any]) -> list[tuple[str, str]]:
     """Each bound that was judged by, and the sum behind it."""
     known = {

@@ -22,9 +22,7 @@ def act(trial: Trial) -> None:
     orders = trial.topic("orders", assignment=[[leader, *followers[:2]]])
     producer = trial.producer("producer-1", orders, acks=acks, idempotence=acks == "all")
     trial.consumer("reader-1", orders, mode="assign")
-    trial.healthy(canary=False)
-    trial.warm_up()
-    trial.steady()
+    trial.settle()
     producer.rest()
     trial.traffic.wait_caught_up()
     # Of the answers, not of the requests: a fetch that is already waiting at the leader would still carry records away.
@@ -85,4 +83,10 @@ SCENARIO = Scenario(
     config={"replica.lag.time.max.ms": "120000"},  # the ISR must stay complete, or acks=all would be acknowledged by one
     twin={"acks": "1"},
     twin_finds="exactly the N records are lost",
+    question="What is an acknowledgement worth?",
+    steps="Answers to the followers' fetches are swallowed, N records are sent, the leader is killed.",
+    expectation=(
+        "`acks=all`: none of the N is acknowledged while no follower has them, none is lost. `acks=1`: exactly those "
+        "N. `acks=0`: the same, and the producer never knew an offset."
+    ),
 )

@@ -30,9 +30,7 @@ def act(trial: Trial) -> None:
     config = _impatience(trial)
     trial.producer("producer-1", orders, direct=who == "consumer", config=config)
     trial.consumer("consumer-1", orders, direct=who == "producer")
-    trial.healthy(canary=False)
-    trial.warm_up()
-    trial.steady()
+    trial.settle()
     given = trial.given(**config)
     hold = _hold(trial, given)
     bound = bounds.cut_clients(given, held_s=hold) if how in GONE else None
@@ -98,4 +96,13 @@ SCENARIO = Scenario(
         "length": Option("long", ("short", "long"), "than the timeouts of records and sessions"),
         "replication": REPLICATION,
     },
+    question="What became of records whose sender lost its brokers?",
+    steps=(
+        "Producer, consumer or both are cut off for less or more than their timeouts; or the line is late, throttled "
+        "or reset."
+    ),
+    expectation=(
+        "What was acknowledged is there; what timed out is unknown, not failed; for less than the timeout nothing "
+        "times out, and no record whose time was up before the line was back is acknowledged."
+    ),
 )

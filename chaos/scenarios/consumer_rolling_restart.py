@@ -13,6 +13,7 @@ from chaos.evidence.account import Account
 from chaos.faults.fault import Fault
 from chaos.faults.kill_client import KillClient
 from chaos.faults.stop_client import StopClient
+from chaos.scenarios import in_hand
 from chaos.scenarios.scenario import REPLICATION, Option, Scenario
 from chaos.traffic.client import Client
 from chaos.trial import Trial
@@ -31,9 +32,7 @@ def act(trial: Trial) -> None:
         trial.cluster.alter_group(trial.group(), {"consumer.session.timeout.ms": str(STATIC_SESSION_S * 1000)})
     for name in MEMBERS:
         _member(trial, name, orders)
-    trial.healthy(canary=False)
-    trial.warm_up()
-    trial.steady()
+    trial.settle()
     if trial.options["commit"] == "auto":
         _crash_in_the_middle(trial, orders)
     else:
@@ -41,7 +40,7 @@ def act(trial: Trial) -> None:
             _replace(trial, name, orders)
     trial.steady("reading on with everybody back")
     producer.rest()
-    _read_to_the_end(trial)
+    in_hand.read_to_the_end(trial)
 
 
 def _member(trial: Trial, name: str, orders: str) -> Client:
@@ -92,16 +91,9 @@ def _bound(trial: Trial) -> bounds.Bound:
 
 def _crash_in_the_middle(trial: Trial, orders: str) -> None:
     name = MEMBERS[0]
-    victim = trial.traffic.client(name)
-    victim.order("hold")
-    held = trial.wait(
-        "records in hand", lambda: victim.status.get("holding"), bool, what=f"{name} in the middle of its work", timeout=60
-    )
-    trial.wait(
-        "committed in the background", lambda: victim.status.get("committed", {}), lambda told: _covers(told, held or []),
-        what=f"the group told that {name} is past what it has in hand", timeout=60,
-    )  # fmt: skip
-    trial.exposed = [value for *_, value in held or []]
+    held = in_hand.hold(trial, name)
+    in_hand.wait_told(trial, name, in_hand.past(held))
+    trial.exposed = in_hand.values(held)
     bound = _bound(trial)
     with trial.inject(
         KillClient(name), affected=_stalled(trial, name), poll=bound, role=f"{len(trial.exposed)} records in hand"
@@ -110,25 +102,6 @@ def _crash_in_the_middle(trial: Trial, orders: str) -> None:
         trial.traffic.wait_for(reads=5, timeout=90)
         _member(trial, name, orders)
     trial.healthy("healthy-again")
-
-
-def _covers(committed: dict[str, int], held: list[list[int]]) -> bool:
-    return all(committed.get(f"{topic}-{partition}", -1) > offset for topic, partition, offset, _ in held)
-
-
-def _read_to_the_end(trial: Trial) -> None:
-    """Nothing but this traffic is in the topic, so as many records as were acknowledged are to be committed."""
-    trial.wait(
-        "read to the end",
-        lambda: {
-            where: count - trial.cluster.committed(trial.group()).get(where, 0)
-            for where, count in trial.traffic.acked().items()
-        },
-        lambda lag: not any(lag.values()),
-        what="the group has committed everything (lag is shown)",
-        timeout=90,
-        every=0.3,
-    )
 
 
 def conclude(trial: Trial, account: Account) -> None:
@@ -140,10 +113,7 @@ def conclude(trial: Trial, account: Account) -> None:
         trial.expect("exact loss", skipped == set(trial.exposed), f"{words}; {len(skipped)} are not.")
         return
     trial.expect("none skipped", not skipped, f"The group reads every record; it skipped {len(skipped)}.")
-    counts: dict[int, int] = {}
-    for read in reads:
-        counts[read.value] = counts.get(read.value, 0) + 1
-    twice = {value for value, times in counts.items() if times > 1}
+    twice = account.read_twice(group)
     allowed = _uncommitted(trial, account)
     words = f"Read twice is only what a killed member had not committed ({len(allowed)} records)"
     trial.expect("duplicates", twice <= allowed, f"{words}; {len(twice)} were, {len(twice - allowed)} of them others.")
@@ -191,4 +161,13 @@ SCENARIO = Scenario(
     },
     twin={"commit": "auto", "how": "kill"},
     twin_finds="exactly the records in hand at the crash are never processed",
+    question="What is skipped or read twice when the members of a group are replaced?",
+    steps=(
+        "Members are closed, killed, or restarted as static members one by one, in the classic group protocol or that"
+        " of KIP-848."
+    ),
+    expectation=(
+        "None is skipped; read twice is only what a killed member had not committed; stalls stay within the session; "
+        "a static member moves nobody's partition."
+    ),
 )

@@ -18,9 +18,7 @@ def act(trial: Trial) -> None:
     orders = trial.topic("orders")
     trial.producer("producer-1", orders)
     trial.consumer("reader-1", orders, mode="assign")
-    trial.healthy(canary=False)
-    trial.warm_up()
-    trial.steady()
+    trial.settle()
     active = trial.cluster.controller()
     if trial.options["victims"] == "2":
         standby = next(node for node in trial.cluster.spec.controller_ids if node != active)
@@ -72,4 +70,7 @@ SCENARIO = Scenario(
     controllers=3,
     twin={"victims": "2"},
     twin_finds="without a quorum nobody takes over, and metadata stands still",
+    question="Who notices when the active controller dies?",
+    steps="The active controller is killed, or two of the three voters (`victims`).",
+    expectation="Another is active within the bound and topics can be created; no data partition notices.",
 )

@@ -21,9 +21,7 @@ def act(trial: Trial) -> None:
     patient = {"socket.timeout.ms": 30000, "message.timeout.ms": 60000}
     producer = trial.producer("producer-1", orders, idempotence=idempotent, config=patient)
     trial.consumer("reader-1", orders, mode="assign", direct=True)
-    trial.healthy(canary=False)
-    trial.warm_up()
-    trial.steady()
+    trial.settle()
     producer.rest()
     trial.traffic.wait_caught_up()
     before = sum(trial.traffic.read().values())
@@ -73,4 +71,7 @@ SCENARIO = Scenario(
     },
     twin={"idempotence": "off"},
     twin_finds="exactly those records are there twice",
+    question="What is in the log when an acknowledgement was lost on its way back?",
+    steps="Acknowledgements of N records are swallowed, so the producer sends them again.",
+    expectation="On: each record is there once. Off: exactly those N are there twice.",
 )

@@ -33,9 +33,7 @@ def act(trial: Trial) -> None:
     trial.producer("producer-2", elsewhere, rate=100, acks=acks, idempotence=acks == "all")
     trial.consumer("reader-1", orders, elsewhere, mode="assign")
     trial.consumer("consumer-1", orders)
-    trial.healthy(canary=False)
-    trial.warm_up()
-    trial.steady()
+    trial.settle()
     how, given = trial.options["how"], trial.given()
     signature = bounds.stopped_signature(given) if how == "stop" else bounds.killed_signature(given)
     hold = signature.at_most_s + trial.settings.steady_s  # of an isolation, which its clients only learn of at its end
@@ -93,4 +91,13 @@ SCENARIO = Scenario(
     options={"how": Option("kill", HOW, "what happens to the leader"), "acks": ACKS},
     twin={"how": "isolate", "acks": "1"},
     twin_finds="a deposed leader that its clients still reach acknowledges records that are thrown away",
+    question="What does a leader's end cost, and does the way it goes matter?",
+    steps=(
+        "The leader of a partition is killed, stopped, paused or cut off from its peers (`how`), while a producer, a "
+        "reader and a group are at work and another topic has no replica on the victim."
+    ),
+    expectation=(
+        "Nothing acknowledged is lost; the election takes as long as the timeouts in force say, and no two ways look "
+        "alike; the topic elsewhere does not notice."
+    ),
 )

@@ -51,6 +51,13 @@ class Scenario:
     replays: bool = False  # whether it takes a schedule that was saved
     twin: Mapping[str, str] = field(default_factory=dict)  # the options under which it must fail
     twin_finds: str = ""  # and what exactly it then finds
+    # What else it wants of its cluster, by its options, as a ClusterSpec takes it: features, log_dirs, security, a version.
+    spec: Callable[[Mapping[str, str]], Mapping[str, Any]] = lambda _options: {}
+    spoils: bool = False  # leaves the cluster another one (brokers added, storage damaged): it needs one of its own
+    # For docs/scenarios.md, a sentence or two each.
+    question: str = ""
+    steps: str = ""
+    expectation: str = ""
 
     @property
     def all_options(self) -> dict[str, Option]:

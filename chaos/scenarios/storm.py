@@ -22,9 +22,7 @@ def act(trial: Trial) -> None:
     for name in CLIENTS:
         trial.consumer(name, orders)
     trial.consumer("reader-1", orders, mode="assign")
-    trial.healthy(canary=False)
-    trial.warm_up()
-    trial.steady()
+    trial.settle()
     schedule = trial.replayed or _drawn(trial, orders)
     trial.say(f"{len(schedule.steps)} faults, seed {schedule.seed}")
     _unleash(trial, schedule)
@@ -90,4 +88,7 @@ SCENARIO = Scenario(
         "period": Option("20", help="seconds after which chance is asked again"),
         "replication": REPLICATION,
     },
+    question="Does it all hold when several things break at once?",
+    steps="Faults drawn from a seed, several at a time, with quiet periods; never more than quorum and min ISR can bear.",
+    expectation="Nothing is lost and everything comes back, so every anomaly is a finding.",
 )

@@ -23,16 +23,11 @@ def act(trial: Trial) -> None:
     orders = trial.topic("orders", assignment=[[leader, behind, third]], config=config)
     producer = trial.producer("producer-1", orders)
     reader = trial.consumer("reader-1", orders, mode="assign")
-    trial.healthy(canary=False)
-    trial.warm_up()
-    trial.steady()
+    trial.settle()
     producer.rest()
     trial.traffic.wait_caught_up()
     with trial.inject(StopBroker(behind)) as _, trial.inject(StopBroker(third)) as _:
-        trial.wait(
-            "ISR shrinks", lambda: trial.partition(orders).isr, lambda isr: isr == {leader}, what="the leader alone",
-            timeout=90,
-        )  # fmt: skip
+        wait_alone(trial, orders, leader)
         trial.seen = producer.burst(SEEN)
         trial.wait(
             "records read", lambda: sum(trial.traffic.read().values()) - sum(trial.traffic.acked().values()),
@@ -70,12 +65,22 @@ def _without_leader(trial: Trial, orders: str, leader: int, behind: int) -> None
         )
     bound = bounds.unclean_election(given, enabled="before")
     limit = bound.seconds if bound else 60.0
-    trial.wait(
-        "unclean leader", lambda: trial.partition(orders).leader, lambda now: now == behind,
-        what=f"broker {behind} leads, though it fell behind", timeout=limit + 30,
-    )  # fmt: skip
+    wait_behind_leads(trial, orders, behind, timeout=limit + 30)
     took = time.monotonic() - began
     trial.expect("unclean leader", took <= limit, f"Broker {behind} leads within {limit:.1f} s; it did after {took:.1f} s.")
+
+
+def wait_alone(trial: Trial, orders: str, leader: int) -> None:
+    trial.wait(
+        "ISR shrinks", lambda: trial.partition(orders).isr, lambda isr: isr == {leader}, what="the leader alone", timeout=90
+    )
+
+
+def wait_behind_leads(trial: Trial, orders: str, behind: int, *, timeout: float) -> None:
+    trial.wait(
+        "unclean leader", lambda: trial.partition(orders).leader, lambda now: now == behind,
+        what=f"broker {behind} leads, though it fell behind", timeout=timeout,
+    )  # fmt: skip
 
 
 def conclude(trial: Trial, account: Account) -> None:
@@ -117,4 +122,10 @@ SCENARIO = Scenario(
     controllers=1,
     twin={"unclean": "on"},
     twin_finds="exactly the exposed records are lost, and a reader is taken back",
+    question="The only complete replica is gone and one that fell behind is there: may it lead?",
+    steps="With min ISR 1 only the leader has the last N records; it goes, and one that fell behind comes back.",
+    expectation=(
+        "Off: the partition is offline until its leader is back, 0 lost. On beforehand, or by an operator afterwards:"
+        " exactly those N are lost, and a reader that was ahead is taken back in a newer leader epoch."
+    ),
 )

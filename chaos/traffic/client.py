@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from chaos.traffic.plans import Plan, ProducerPlan, to_json
+from chaos.traffic.plans import PipelinePlan, Plan, ProducerPlan, to_json
 from kernel.errors import NotReady, SuiteError, UsageError
 from kernel.waiting import wait_until
 
@@ -63,6 +63,21 @@ class Client:
             every=0.02,
         )
         return list(range(*done[before]))
+
+    def hold(self, timeout: float = 60) -> list[Any]:
+        """Have it stop in the middle of a transaction, or of a batch, with all it has sent acknowledged and on record.
+        Returns what it has in hand: a producer its first value and the one after the last, a pipeline (input, output)s."""
+        if not isinstance(self.plan, PipelinePlan) and not self._halves:
+            raise UsageError(
+                f"client {self.name} has nothing to hold: a pipeline has, or transactions of 2 records or more."
+            )
+        self.order("hold")
+        what = f"{self.name} in the middle of its work"
+        return list(wait_until(lambda: self.status.get("holding"), bool, what=what, timeout=timeout, every=0.02) or [])
+
+    @property
+    def _halves(self) -> bool:
+        return isinstance(self.plan, ProducerPlan) and (self.plan.transaction or 0) > 1
 
     def rest(self, timeout: float = 60) -> None:
         """Have a producer pause, and return when it has an answer to everything it sent."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from chaos.traffic.plans import ConsumerPlan
 from interceptors.ledger import Ledger
+from interceptors.ledger.announcement import ListedValues
 from interceptors.ledger.ledger_writer import LedgerWriter
 from interceptors.ledger.valuing import PayloadValues, digits
 from interceptors.loading import CLASSES, listed
@@ -20,15 +21,18 @@ REPORT_EVERY = 0.1  # seconds
 
 
 class Consuming:
-    def __init__(self, plan: ConsumerPlan, config: dict[str, Any], ledger: LedgerWriter) -> None:
+    def __init__(
+        self, plan: ConsumerPlan, config: dict[str, Any], ledger: LedgerWriter, promise: ListedValues | None = None
+    ) -> None:
         from interceptors import Consumer
 
-        self.plan, self._ledger = plan, Ledger(ledger, PayloadValues(digits))
+        self.plan, self._ledger = plan, Ledger(ledger, PayloadValues(digits), promise)
         settings: dict[str, Any] = {
             "group.id": plan.group,
             "group.protocol": plan.protocol,
             "auto.offset.reset": "earliest",
-            "enable.auto.commit": plan.commit == "auto",
+            "enable.auto.commit": plan.commit in ("auto", "store"),
+            "enable.auto.offset.store": plan.commit != "store",  # librdkafka stores it just before it hands the record over
             "isolation.level": plan.isolation,
             "log_level": 0,
         }
@@ -39,26 +43,30 @@ class Consuming:
         self._read: Counter[tuple[str, int]] = Counter()
         self._positions: dict[tuple[str, int], int] = {}  # last offset that is processed and not yet committed
         self._assigned: set[tuple[str, int]] = set()
-        self._holding = False
+        self._holding = self._paused = False
         self._held: list[list[Any]] = []  # records in the middle of being processed: topic, partition, offset, value
         self._commit_at = self._report_at = 0.0
 
     def run(self, command: Callable[[], str | None], report: Callable[[dict[str, Any]], None]) -> None:
         self._begin()
         while (order := command()) != "stop":
-            if order == "pause":
-                self._consumer.pause(self._consumer.assignment())
-            elif order == "resume":
-                self._consumer.resume(self._consumer.assignment())
-            self._holding = self._holding or order == "hold"
+            self._obey(order)
             records = self._poll()
             if records and self._holding:
                 self._hold(records, command, report)
                 break
             self._process(records)
+            if self.plan.commit == "store":
+                self._store(set(self._positions))
             self._commit_if_due()
             self._account(report)
         self._close(report)
+
+    def _obey(self, order: str | None) -> None:
+        if order in ("pause", "resume"):
+            getattr(self._consumer, order)(self._consumer.assignment())
+            self._paused = order == "pause"
+        self._holding = self._holding or order == "hold"
 
     def status(self) -> dict[str, Any]:
         read: dict[str, dict[str, int]] = {topic: {} for topic in self.plan.topics}
@@ -66,7 +74,7 @@ class Consuming:
             read[topic][str(partition)] = count
         assigned = [list(where) for where in sorted(self._assigned)]
         committed = {f"{topic}-{partition}": offset for (topic, partition), offset in self._ledger.committed.items()}
-        known = {"errors": dict(self._ledger.errors), "holding": self._held, "committed": committed}
+        known = {"errors": dict(self._ledger.errors), "holding": self._held, "committed": committed, "paused": self._paused}
         return {"read": read, "assigned": assigned, **known}
 
     # ---- reading ----------------------------------------------------------------------------------------------
@@ -95,7 +103,9 @@ class Consuming:
     def _process(self, records: list[Any]) -> None:
         if not records:
             return
-        columns = self._ledger.processed([self._work() for _ in records] if self.plan.process_ms else None)
+        self._note(self._ledger.processed([self._work() for _ in records] if self.plan.process_ms else None))
+
+    def _note(self, columns: dict[str, Any]) -> None:
         where = list(zip(columns["topic"], columns["partition"], strict=True))
         self._read.update(where)
         self._positions.update(zip(where, columns["offset"], strict=True))  # the last of each partition stays
@@ -121,15 +131,34 @@ class Consuming:
             self._commit_at = time.monotonic() + self.plan.commit_every
 
     def _commit(self, partitions: set[tuple[str, int]]) -> None:
-        from confluent_kafka import KafkaException, TopicPartition
+        from confluent_kafka import KafkaException
+
+        if asked := self._done(partitions):
+            try:
+                answered = self._consumer.commit(offsets=asked, asynchronous=False)
+            except KafkaException:  # the ledger has it
+                refused = asked
+            else:
+                refused = [where for where in answered if where.error]
+            # Told again with the next one, as an application would: librdkafka itself gives up on a coordinator that
+            # still loads after two retries, and a partition without new records would never be committed.
+            self._positions.update({(where.topic, where.partition): where.offset - 1 for where in refused})
+
+    def _store(self, partitions: set[tuple[str, int]]) -> None:
+        from confluent_kafka import KafkaException
+
+        if asked := self._done(partitions):
+            with suppress(KafkaException):  # taken away in the same poll: somebody else's now
+                self._consumer.store_offsets(offsets=asked)
+
+    def _done(self, partitions: set[tuple[str, int]]) -> list[Any]:
+        """What the group may be told, and is to be told only once."""
+        from confluent_kafka import TopicPartition
 
         positions = {where: self._positions.pop(where) for where in partitions & self._positions.keys()}
-        if not positions:
-            return
-        self._ledger.book.sync()  # what a group is told is done must not be known to it alone, should we be killed
-        asked = [TopicPartition(topic, partition, last + 1) for (topic, partition), last in sorted(positions.items())]
-        with suppress(KafkaException):  # the ledger has it
-            self._consumer.commit(offsets=asked, asynchronous=False)
+        if positions:
+            self._ledger.book.sync()  # what a group is told is done must not be known to it alone, should we be killed
+        return [TopicPartition(topic, partition, last + 1) for (topic, partition), last in sorted(positions.items())]
 
     # ---- the group --------------------------------------------------------------------------------------------
 
@@ -139,7 +168,7 @@ class Consuming:
     def _on_revoke(self, consumer: Any, partitions: list[Any]) -> None:
         if self.plan.commit == "sync":
             self._commit(_places(partitions))
-        self._assigned -= _places(partitions)
+        self._on_lost(consumer, partitions)  # also when the commit was refused: the next one may be elsewhere by now
 
     def _on_lost(self, consumer: Any, partitions: list[Any]) -> None:
         self._assigned -= _places(partitions)

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Literal
 
+from chaos.traffic.failing import MOST_ATTEMPTS
 from interceptors.ledger.valuing import SMALLEST
 from kernel.errors import UsageError
 
 ACKS = ("0", "1", "all")
 PROTOCOLS = ("classic", "consumer")  # Kafka's words for the old group protocol and that of KIP-848
-COMMITS = ("sync", "auto", "none")
+WAYS = ("topics", "skip", "block")  # what an application does with a record that fails
+COMMITS = ("sync", "auto", "store", "none")  # store: in the background too, but only what was said to be processed
 
 Config = Mapping[str, str | int | float | bool]
 
@@ -107,6 +109,57 @@ class ConsumerPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PipelinePlan:
+    """Reads one topic and writes one record for each to the same partition of another, with the offsets in the transaction.
+
+    Without `transactions` the same at least once: sent and flushed, then committed."""
+
+    topics: Mapping[str, int]  # what it reads
+    target: str  # what it writes: a topic with as many partitions at least
+    identity: str  # its transactional.id: the same in every life, so that each fences the one before
+    group: str = "pipeline"
+    transactions: bool = True
+    batch: int = 50  # records of a transaction at most
+    config: Config = field(default_factory=dict)  # librdkafka's, of its consumer and of its producer
+    role: ClassVar[str] = "pipeline"
+
+    def __post_init__(self) -> None:
+        _topics(self.topics)
+        _positive("batch", self.batch)
+        if self.target in self.topics:
+            raise UsageError(f"a pipeline from {self.target!r} into itself never ends: give another target.")
+
+    def facts(self) -> dict[str, Any]:
+        known = {"isolation": "read_committed", "mode": "subscribe", "group": self.group, "auto_commit": False}
+        known |= {"ordered": True, "acks": "all", "idempotence": True, "role": self.role}
+        return {**known, "target": self.target, "transactions": self.transactions, **_shared(self)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPlan(ConsumerPlan):
+    """An application that some records fail in. Its topics are what it reads: the retry topic is one of them."""
+
+    retry: str
+    results: str
+    dead_letters: str
+    way: str = "topics"
+    attempts: int = 3  # in all, before a record is given up
+    delay_ms: int = 300  # between two
+    role: ClassVar[str] = "retrying"
+
+    def __post_init__(self) -> None:
+        ConsumerPlan.__post_init__(self)
+        if self.way not in WAYS:
+            raise UsageError(f"way {self.way!r} is not known: choose one of {', '.join(WAYS)}.")
+        if not 1 <= self.attempts <= MOST_ATTEMPTS:
+            raise UsageError(f"attempts {self.attempts} cannot be: give 1 to {MOST_ATTEMPTS}.")
+        if self.delay_ms < 0:
+            raise UsageError(f"delay_ms {self.delay_ms} cannot be: give 0 or more.")
+        if self.retry not in self.topics:
+            raise UsageError(f"retry topic {self.retry!r} is not read: name it among the topics.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DrainPlan:
     """The closing reader: everything from offset 0 to the end of each log, as a committed reader sees it."""
 
@@ -119,9 +172,9 @@ class DrainPlan:
         return {"isolation": "read_committed", "mode": "assign", "role": self.role}
 
 
-Plan = ProducerPlan | ConsumerPlan | DrainPlan
-PLANS: dict[str, type[ProducerPlan] | type[ConsumerPlan] | type[DrainPlan]] = {
-    plan.role: plan for plan in (ProducerPlan, ConsumerPlan, DrainPlan)
+Plan = ProducerPlan | ConsumerPlan | PipelinePlan | DrainPlan
+PLANS: dict[str, type[ProducerPlan] | type[ConsumerPlan] | type[PipelinePlan] | type[DrainPlan]] = {
+    plan.role: plan for plan in (ProducerPlan, ConsumerPlan, RetryPlan, PipelinePlan, DrainPlan)
 }
 
 
@@ -133,7 +186,7 @@ def from_json(facts: Mapping[str, Any]) -> Plan:
     return PLANS[facts["role"]](**{name: value for name, value in facts.items() if name != "role"})
 
 
-def _shared(plan: ProducerPlan | ConsumerPlan) -> dict[str, Any]:
+def _shared(plan: ProducerPlan | ConsumerPlan | PipelinePlan) -> dict[str, Any]:
     return {"topics": dict(plan.topics), "config": dict(plan.config)}
 
 

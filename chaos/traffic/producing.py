@@ -13,6 +13,7 @@ from typing import Any
 from chaos.traffic.flat_out import BATCH, FlatOut
 from chaos.traffic.pacing import Pace
 from chaos.traffic.plans import ProducerPlan
+from chaos.traffic.transacting import PATIENCE, kafka_error, requested
 from interceptors.ledger import Ledger
 from interceptors.ledger.announcement import Announcement
 from interceptors.ledger.ledger_writer import LedgerWriter
@@ -20,7 +21,6 @@ from interceptors.ledger.valuing import PayloadValues, digits
 from interceptors.loading import CLASSES, listed, split
 
 ACCOUNT_EVERY = 0.1  # seconds
-PATIENCE = 60.0  # seconds for a call of the transactional API, and for answers beyond what the client itself waits
 
 
 class Producing:
@@ -55,6 +55,8 @@ class Producing:
         self._txns = 0
         self._account_at = 0.0
         self._bursts: list[list[int]] = []  # first value, and the one after the last
+        self._txn_first = first
+        self._held: list[int] = []  # the same of a transaction that is kept open
 
     def _made(self, config: dict[str, Any]) -> Any:
         if self._flat:
@@ -77,6 +79,10 @@ class Producing:
                     pace.resumed(time.monotonic_ns())
             elif order and order.startswith("burst "):
                 self._burst(int(order.removeprefix("burst ")))
+            elif order == "hold":
+                resting = True
+                if self._hold(command, report) == "stop":
+                    break
             if resting or self._spent:
                 self._poll(0.02)
             elif pace:
@@ -98,7 +104,7 @@ class Producing:
         sent, open_ = (fast.sent, fast.open) if fast else (self._sent, self._ledger.open)
         outcomes = {**done.outcomes, "ok": sum(counts.values())}
         known = {"acked": acked, "errors": dict(done.errors), "bursts": self._bursts, "fatal": self._fatal}
-        return {"sent": sent, "open": open_, **outcomes, **known}
+        return {"sent": sent, "open": open_, "holding": self._held, **outcomes, **known}
 
     @property
     def _spent(self) -> bool:
@@ -123,7 +129,7 @@ class Producing:
             call(timeout)
         except (KafkaException, SystemError) as trouble:
             if self._fatal is None:
-                self._fatal = str(_kafka_error(trouble).name())
+                self._fatal = str(kafka_error(trouble).name())
                 self._ledger.deliveries.errors[self._fatal] += 1
             return False
         return True
@@ -134,6 +140,22 @@ class Producing:
         for _ in range(count):
             self._send(None)
         self._bursts.append([first, self._next])
+
+    def _hold(self, command: Callable[[], str | None], report: Callable[[dict[str, Any]], None]) -> str:
+        """Half a transaction that is to be committed, acknowledged to its last record, and then nothing; until it is told to
+        commit, and then rests. All of it is on disk: this one is about to be killed, or frozen."""
+        size = self.plan.transaction or 2
+        while not self._in_transaction or self._to_abort or self._sent % size != size // 2:
+            self._send(None)
+        self._serve(self._producer.flush, PATIENCE)
+        self._ledger.book.sync()
+        self._held = [self._txn_first, self._next]
+        while (order := command()) not in ("stop", "commit"):
+            self._poll(0.02)
+            self._account(report)
+        self._held = []
+        self._end_transaction()
+        return str(order)
 
     def _unpaced(self) -> None:
         for _ in range(BATCH):
@@ -206,39 +228,22 @@ class Producing:
 
     def _begin_transaction(self) -> None:
         self._txns += 1
+        self._txn_first = self._next
         self._in_transaction = True
-        self._request(self._producer.begin_transaction)
+        requested(self._producer.begin_transaction)
+
+    @property
+    def _to_abort(self) -> bool:
+        return self.plan.abort_every is not None and self._txns % self.plan.abort_every == 0
 
     def _end_transaction(self) -> None:
         if not self._in_transaction:
             return
-        on_purpose = self.plan.abort_every is not None and self._txns % self.plan.abort_every == 0
+        on_purpose = self._to_abort
         if on_purpose:
             # An abort takes back what is still in the client's queue, and one whose records all were ends in a fatal
             # INVALID_TXN_STATE (librdkafka 2.16 on Kafka 4.3). And an abort that reaches no log would test nothing.
             self._serve(self._producer.flush, PATIENCE)
-        if on_purpose or not self._request(self._producer.commit_transaction, PATIENCE):
-            self._request(self._producer.abort_transaction, PATIENCE)
+        if on_purpose or not requested(self._producer.commit_transaction, PATIENCE):
+            requested(self._producer.abort_transaction, PATIENCE)
         self._in_transaction = False
-
-    def _request(self, call: Callable[..., None], *patience: float) -> bool:
-        """One call of the transactional API. What may be repeated is: librdkafka leaves that to the caller."""
-        from confluent_kafka import KafkaException
-
-        for _ in range(5):
-            try:
-                call(*patience)
-                return True
-            except (KafkaException, SystemError) as trouble:
-                if not _kafka_error(trouble).retriable():
-                    break
-        return False
-
-
-def _kafka_error(trouble: Exception) -> Any:
-    """What librdkafka said. A delivery report in the same breath as the error that is for good is interrupted by it, and
-    what Python then raises is a SystemError with the other as its cause."""
-    cause = trouble.__cause__ if isinstance(trouble, SystemError) else trouble
-    if cause is None or not cause.args or not hasattr(cause.args[0], "retriable"):
-        raise trouble
-    return cause.args[0]

@@ -9,7 +9,7 @@ from typing import Any
 from chaos.evidence.folder import RunFolder
 from chaos.evidence.seal import seal
 from chaos.traffic.client import Client
-from chaos.traffic.plans import ConsumerPlan, DrainPlan, Plan, ProducerPlan
+from chaos.traffic.plans import ConsumerPlan, DrainPlan, PipelinePlan, Plan, ProducerPlan
 from interceptors.ledger.ledger_writer import LedgerWriter
 from kernel.errors import SuiteError, UsageError
 from kernel.ledger import Kind, Outcome
@@ -28,7 +28,8 @@ class Traffic:
         self._folder, self._run_id, self._config = folder, run_id, dict(config)
         self._clients: dict[str, Client] = {}
         self._names: Counter[str] = Counter()
-        self._producers = 0
+        self._producers = self._pipelines = 0
+        self._guests: dict[str, dict[str, Any]] = {}
         self._crashes = LedgerWriter(folder.ledger, run_id, "trial")
 
     def __enter__(self) -> "Traffic":
@@ -47,6 +48,9 @@ class Traffic:
         if isinstance(plan, ProducerPlan):
             self._producers += 1
             task["first"] = self._producers * VALUES_EACH
+        elif isinstance(plan, PipelinePlan):
+            self._pipelines += 1
+            task["life"] = self._pipelines
         client = self._clients[life] = Client(life, plan, task, self._folder.logs / "clients.log")
         if wait:
             try:
@@ -55,6 +59,14 @@ class Traffic:
                 self._clients.pop(life).end()
                 raise
         return client
+
+    def guest(self, name: str, facts: dict[str, Any]) -> tuple[LedgerWriter, int]:
+        """Ledger and first value of a producer that a scenario drives itself. Its facts go into the manifest as they are
+        when the run ends."""
+        life = self._new_life(name)
+        self._producers += 1
+        self._guests[life] = facts
+        return LedgerWriter(self._folder.ledger, self._run_id, life), self._producers * VALUES_EACH
 
     def _new_life(self, name: str) -> str:
         if not re.fullmatch(r"[\w-]+", name):
@@ -103,7 +115,7 @@ class Traffic:
 
     def facts(self) -> dict[str, dict[str, Any]]:
         """For the manifest."""
-        return {name: client.plan.facts() for name, client in self._clients.items()}
+        return {name: client.plan.facts() for name, client in self._clients.items()} | self._guests
 
     # ---- counts -----------------------------------------------------------------------------------------------
 
@@ -169,7 +181,7 @@ class Traffic:
     def lag(self) -> dict[Where, int]:
         """How far the slowest audience is behind: a group reads every record once, and so does each reader of its own."""
         audiences: dict[str, list[Client]] = defaultdict(list)
-        for client in self._of(ConsumerPlan):
+        for client in (*self._of(ConsumerPlan), *self._of(PipelinePlan)):
             audiences[_audience(client)].append(client)
         alive = [some for some in audiences.values() if any(client.running for client in some)] or list(audiences.values())
         read = [(some[0].plan.topics, self._sum("read", some)) for some in alive]
@@ -192,7 +204,7 @@ class Traffic:
         self.stop(self._of(ProducerPlan), timeout=timeout)
 
     def stop_consumers(self, timeout: float = 120) -> None:
-        self.stop(self._of(ConsumerPlan), timeout=timeout)
+        self.stop([*self._of(PipelinePlan), *self._of(ConsumerPlan)], timeout=timeout)
 
     def drain(self, plan: DrainPlan, config: Mapping[str, Any]) -> dict[str, Any]:
         """Read everything back, over a connection that no fault touches."""
@@ -229,4 +241,6 @@ class Traffic:
 
 def _audience(client: Client) -> str:
     plan = client.plan
+    if isinstance(plan, PipelinePlan):
+        return plan.group
     return plan.group if isinstance(plan, ConsumerPlan) and plan.mode == "subscribe" else f".{client.name}"

@@ -18,9 +18,11 @@ from typing import Any
 
 from chaos.traffic.consuming import Consuming
 from chaos.traffic.draining import Draining
-from chaos.traffic.plans import ConsumerPlan, DrainPlan, ProducerPlan, from_json
+from chaos.traffic.piping import Piping
+from chaos.traffic.plans import ConsumerPlan, DrainPlan, PipelinePlan, ProducerPlan, RetryPlan, from_json
 from chaos.traffic.producing import Producing
-from interceptors.ledger.announcement import Announcement
+from chaos.traffic.retrying import Retrying
+from interceptors.ledger.announcement import Announcement, ListedValues
 from interceptors.ledger.ledger_writer import LedgerWriter
 
 ORPHAN_PATIENCE = 15.0  # seconds
@@ -37,15 +39,23 @@ def main() -> None:
     _report({"ready": True})
     client.run(lambda: None if orders.empty() else orders.get(), _report)
     _report({"closed": True})
+    if isinstance(client, Piping) and client.stuck:
+        os._exit(0)  # a producer that hangs would not let the interpreter end
 
 
-def _client(task: dict[str, Any]) -> Producing | Consuming | Draining:
+def _client(task: dict[str, Any]) -> Producing | Consuming | Piping | Draining:
     plan, folder = from_json(task["plan"]), Path(task["ledger"])
+    task["config"] = {"client.id": task["client"], **task["config"]}  # so that a broker, or a proxy, can tell who asks
     ledger = LedgerWriter(folder, task["run_id"], task["client"], final=isinstance(plan, DrainPlan))
+    if isinstance(plan, RetryPlan):
+        return Retrying(plan, task["config"], ledger, ListedValues(folder, run_id=task["run_id"], client=task["client"]))
     if isinstance(plan, ConsumerPlan):
         return Consuming(plan, task["config"], ledger)
     if isinstance(plan, DrainPlan):
         return Draining(plan, task["config"], ledger)
+    if isinstance(plan, PipelinePlan):
+        listed = ListedValues(folder, run_id=task["run_id"], client=task["client"])
+        return Piping(plan, task["config"], ledger, listed, task["life"])
     assert isinstance(plan, ProducerPlan)  # noqa: S101
     topic = next(iter(plan.topics)) if len(plan.topics) == 1 else None
     first = task["first"]

@@ -163,16 +163,17 @@ class Ledger(Interceptor):
             self.processed()
         return records
 
-    def processed(self, completed_ns: int | list[int] | None = None) -> dict[str, Any]:
-        """What was last handed over counts as read. Returns the columns of those that are ours."""
+    def processed(self, completed_ns: int | list[int] | None = None, records: list[Any] | None = None) -> dict[str, Any]:
+        """What was last handed over counts as read, or these `records` of it. Returns the columns of those that are ours."""
         assert self._values is not None  # noqa: S101
-        records, self._handed = self._handed, []
+        records, self._handed = self._handed if records is None else records, []
         columns = read_columns(records, self._values.find)
         count = len(columns["value"])
         self.foreign += len(records) - count
         if count:
             done = time.monotonic_ns() if completed_ns is None else completed_ns
-            self.book.columns(count, {**columns, "invoked_ns": self._polled_ns, "completed_ns": done})
+            within = {"txn": self._transactions.current}  # of whoever reads and writes in one transaction
+            self.book.columns(count, {**columns, **within, "invoked_ns": self._polled_ns, "completed_ns": done})
         return columns
 
     def poll_failed(self, message: Any) -> None:

@@ -6,7 +6,7 @@ import typer
 
 from compose.cache import cache_root, forget
 from compose.cds import archive_entry
-from compose.jars import Say, forget_jars, javaagent_jar, jolokia_jar, kafka_jars, spark_kafka_jars
+from compose.jars import Say, forget_jars, javaagent_jar, jolokia_jar, kafka_jars, mirror_jars, spark_kafka_jars
 from compose.providers import choose_provider
 from compose.spec import DEFAULT_KAFKA, ClusterSpec
 from compose.toolchain import find_java, processes_possible
@@ -16,7 +16,7 @@ from kafka_trial.cli.options import Kafka, Provider
 from kafka_trial.cli.screen import out, progress
 from kernel.errors import UsageError
 
-PARTS = ("kafka", "toxiproxy", "spark-kafka")
+PARTS = ("kafka", "toxiproxy", "spark-kafka", "mirror")
 
 
 def fetch(
@@ -25,7 +25,9 @@ def fetch(
     again: Annotated[bool, typer.Option("--again", help="Throw away what is cached for this version first.")] = False,
     where: Annotated[
         str,
-        typer.Option("--where", metavar="PART", help="Fetch one part and print its path: kafka, toxiproxy, spark-kafka."),
+        typer.Option(
+            "--where", metavar="PART", help="Fetch one part and print its path: kafka, toxiproxy, spark-kafka, mirror."
+        ),
     ] = "",
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only what is being fetched.")] = False,
 ) -> None:
@@ -42,6 +44,7 @@ def fetch(
         if provider != "containers" and processes_possible():
             javaagent_jar(say)
             jolokia_jar(say)
+            mirror_jars(kafka, say)
             ensure_archive(kafka, say)
     if not quiet:
         out.print(f"Kafka {kafka} is ready in {cache_root()}")
@@ -50,7 +53,9 @@ def fetch(
 def _part(name: str, kafka: str, say: Say) -> str:
     if name == "spark-kafka":
         return ",".join(str(jar) for jar in spark_kafka_jars(say))  # as spark-submit --jars wants them
-    return str(kafka_jars(kafka, say)[0].parent if name == "kafka" else toxiproxy_binary(say))
+    if name == "toxiproxy":
+        return str(toxiproxy_binary(say))
+    return str((kafka_jars if name == "kafka" else mirror_jars)(kafka, say)[0].parent)
 
 
 def _forget(kafka: str) -> None:

@@ -172,14 +172,15 @@ def _step_summary() -> Path | None:
 
 
 def _list(as_json: bool) -> None:
-    from chaos.scenarios import SCENARIOS
+    from chaos.scenarios import FAMILIES
     from chaos.scenarios.scenario import COMMON
 
+    listed = [(family, scenario) for family, scenarios in FAMILIES.items() for scenario in scenarios.values()]
     if as_json:
-        print(json.dumps([_facts(scenario) for scenario in SCENARIOS.values()], indent=1))
+        print(json.dumps([{**_facts(scenario), "family": family} for family, scenario in listed], indent=1))
         return
-    for scenario in SCENARIOS.values():
-        out.print(f"[bold]{scenario.name}[/]")
+    for family, scenario in listed:
+        out.print(f"[bold]{scenario.name}[/] [dim]({family})[/]")
         out.print(f"    {scenario.promise}", markup=False)
         for name, option in scenario.options.items():
             out.print(f"    {_option(name, option)}", markup=False)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from kafka_trial.cli import runs_exporter
+from kafka_trial.cli import runs_exporter, runs_page
 from kafka_trial.cli.options import AsJson, Runs
 from kafka_trial.cli.screen import complain, out
 from kernel.errors import SuiteError, UsageError
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 runs = typer.Typer(help=__doc__, no_args_is_help=True, rich_markup_mode=None)
 runs.command("exporter", help=runs_exporter.__doc__)(runs_exporter.runs_exporter)
+runs.command("page", help=runs_page.__doc__)(runs_page.runs_page)
 
 
 @runs.command("list")

@@ -1,0 +1,90 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.io.BufferedReader;
+import java.io.FileDescriptor;
+import java.io.FileOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.ProducerRecord;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/**
+ * Java's producer, one step at a time: its configuration is the first line in, every further line a step, and
+ * every line out what came of one. The same words as chaos/stepwise/librdkafka.py.
+ */
+public class Stepwise {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private final KafkaProducer<byte[], byte[]> producer;
+    private ArrayNode posted = JSON.createArrayNode(); // records whose answers nobody asked for yet
+
+    private Stepwise(JsonNode told) {
+        Map<String, Object> config = new HashMap<>();
+        told.fields().forEachRemaining(each -> config.put(each.getKey(), each.getValue().asText()));
+        producer = new KafkaProducer<>(config, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+
+    public static void main(String[] none) throws Exception {
+        PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
+        System.setOut(System.err); // what a library prints is no answer
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        Stepwise client = new Stepwise(JSON.readTree(in.readLine()));
+        String line;
+        while ((line = in.readLine()) != null) {
+            out.println(client.answer(JSON.readTree(line)));
+        }
+        client.producer.close();
+    }
+
+    private String answer(JsonNode step) throws Exception {
+        ObjectNode answer = JSON.createObjectNode();
+        try {
+            switch (step.get("do").asText()) {
+                case "init" -> producer.initTransactions();
+                case "begin" -> producer.beginTransaction();
+                case "post" -> post(step);
+                case "flush" -> answer.set("records", flushed());
+                case "commit" -> producer.commitTransaction();
+                case "abort" -> producer.abortTransaction();
+                default -> throw new IllegalArgumentException(step.toString());
+            }
+            answer.putNull("error");
+        } catch (Exception trouble) {
+            answer.put("error", trouble.getClass().getSimpleName());
+        }
+        return JSON.writeValueAsString(answer);
+    }
+
+    private void post(JsonNode step) {
+        for (JsonNode each : step.get("values")) {
+            ObjectNode row = posted.addObject().put("value", each.asLong()).put("invoked_ns", System.nanoTime());
+            byte[] payload = payload(each.asLong(), step.get("size").asInt());
+            producer.send(new ProducerRecord<>(step.get("topic").asText(), step.get("partition").asInt(), null, payload), (where, error) -> {
+                row.put("completed_ns", System.nanoTime());
+                row.put("error", error == null ? null : error.getClass().getSimpleName());
+                row.put("offset", error == null && where.hasOffset() ? (Long) where.offset() : null);
+            });
+        }
+    }
+
+    private ArrayNode flushed() {
+        producer.flush();
+        ArrayNode answered = posted;
+        posted = JSON.createArrayNode();
+        return answered;
+    }
+
+    private static byte[] payload(long value, int size) {
+        byte[] payload = new byte[size];
+        Arrays.fill(payload, (byte) '.');
+        byte[] digits = String.format("%016d", value).getBytes(StandardCharsets.US_ASCII);
+        System.arraycopy(digits, 0, payload, 0, digits.length);
+        return payload;
+    }
+}
