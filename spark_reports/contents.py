@@ -100,6 +100,7 @@ class Trend(_Part):
 
 class FaultSpan(_Part):
     id: str
+    kind: str = ""  # kill-broker, add-broker; empty where nobody said
     sentence: str
     begin_s: float  # since the run's first moment, as all times of a timeline
     end_s: float | None  # healed; None: never
@@ -246,6 +247,17 @@ class SlowPartition(_Part):
     watched_s: float
 
 
+class Cost(_Part):
+    """How long partitions went without an acknowledgement after one kind of fault or operation: each touched partition of
+    each run is one of the spread's values."""
+
+    kind: str  # rolling-upgrade, kill-broker
+    scenario: str
+    kafka: str
+    runs: int
+    spread: Spread
+
+
 class Delay(_Part):
     """From a fault to somebody's noticing: a lag status, an alert. `missed`: runs that were watched and said nothing."""
 
@@ -297,6 +309,7 @@ class Report(_Part):
     flaky: list[Flaky]
     anomalies: list[Anomaly]
     slowest: list[SlowPartition]
+    costs: list[Cost] = []
     delays: list[Delay]
     audits: list[Audit]
     unreadable: list[Unreadable]

@@ -26,6 +26,7 @@ from spark_reports.nightly import sentences
 from spark_reports.nightly.baseline import Chosen, chosen
 from spark_reports.nightly.cells import cell
 from spark_reports.nightly.compare import Match, Question, matched, new_failures, ordered, questions, undecided
+from spark_reports.nightly.costs import costs, darkened
 from spark_reports.nightly.delays import audits, delay, noticed, topic_audits
 from spark_reports.nightly.flaky import flaky
 from spark_reports.nightly.lists import anomalies, promises, slowest
@@ -72,6 +73,8 @@ def assembled(
             for side, runs in (("now", match.now), ("before", match.before))
         }
         samples |= {("delay", nth): one.sample for nth, one in enumerate(heard)}
+        dark = darkened(current)
+        samples |= {("cost", which): one.sample for which, one in dark.items()}
         found = spreads(spark, samples)
         regressions = ordered([*map(sentences.broken, new_failures(matches)), *_slower(asked, found)])
         totals = _totals(current, known)
@@ -92,6 +95,7 @@ def assembled(
             flaky=flaky([*current, *before]),
             anomalies=anomalies(now.summary),
             slowest=slowest(now.darkness, scenarios),
+            costs=costs(dark, found),
             delays=[delay(one, found["delay", nth]) for nth, one in enumerate(heard)],
             audits=[*audits(now.happened, scenarios), *_of_the_topic(tables, made)],
             unreadable=[Unreadable(folder=path, sentence=said) for path, said in sorted(known.unreadable.items())],

@@ -49,6 +49,7 @@ def fault_spans(happened: DataFrame) -> dict[str, list[FaultSpan]]:
             spans[row["key"]].append(
                 FaultSpan(
                     id=row["id"] or "",
+                    kind=row["name"] or "",
                     sentence=row["sentence"] or row["name"] or "",
                     begin_s=row["at_s"],
                     end_s=row["end_s"],
