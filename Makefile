@@ -4,9 +4,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 KEPT   := --trial-runs runs
+# Where bytecode is not kept, every run compiles all modules and rewrites the assertions of all tests again: ten seconds.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test setup check pure cluster spark report fix bench images generated lock clean
+.PHONY: help demo test setup check pure cluster nightly spark report fix bench images generated lock clean
 
 help:  ## list all tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,13 +24,16 @@ setup: $(STAMP)  ## virtual environment, packages, Kafka's jars, Toxiproxy, clas
 	@$(BIN)/kafka-trial fetch --quiet
 
 check: $(STAMP)  ## seconds, no broker: ruff, mypy, pure tests
-	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && $(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow" tests/pure tests/test_house.py
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check --quiet . && $(BIN)/mypy && tests/quick.sh $(BIN)/python
 
 pure: $(STAMP)  ## the pure tests alone
 	@$(BIN)/python -m pytest -q tests/pure tests/test_house.py
 
 cluster: setup  ## the tests on real clusters alone
-	@$(BIN)/python -m pytest $(KEPT) tests/cluster tests/browser examples
+	@$(BIN)/python -m pytest $(KEPT) -m "not nightly" tests/cluster tests/browser examples
+
+nightly: setup  ## the trials that are too many for every day: semantics, operations, disks and clocks, each with its twin
+	@$(BIN)/python -m pytest $(KEPT) -m nightly tests/cluster
 
 spark: setup  ## the tests of the Spark jobs alone; they also judge every run that the cluster tests left
 	@$(BIN)/python -m pytest $(KEPT) -q tests/spark
@@ -39,7 +44,7 @@ report: setup  ## the nightly report over the runs that the tests left in runs/
 fix: $(STAMP)  ## let ruff mend and format what it can
 	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
 
-bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judgement of 100 million rows, a look at a broker, verdicts on lag, interceptors, Spark
+bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judgement of 100 million rows, a look at a broker, verdicts on lag, interceptors, Spark, the frame proxy
 	@$(BIN)/python -m benchmarks.cluster_start
 	@$(BIN)/python -m benchmarks.traffic
 	@$(BIN)/python -m benchmarks.check
@@ -47,6 +52,7 @@ bench: setup  ## how fast: a cluster's start, traffic with its ledger, the judge
 	@$(BIN)/python -m benchmarks.lag
 	@$(BIN)/python -m benchmarks.interceptors
 	@$(BIN)/python -m benchmarks.spark
+	@$(BIN)/python -m benchmarks.frames
 
 images: setup  ## container images built on the spot, where no registry can be reached (needs root and debootstrap)
 	@compose/images/build.sh

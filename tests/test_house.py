@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,8 +41,14 @@ def modules(package: str) -> list[Path]:
     return sorted((TOP / package).rglob("*.py"))
 
 
+@cache
+def parsed(file: Path) -> ast.Module:
+    """Once for all that is asked of it: the house has eight hundred files."""
+    return ast.parse(file.read_text())
+
+
 def imports(file: Path, *, top_level_only: bool = False) -> set[str]:
-    tree = ast.parse(file.read_text())
+    tree = parsed(file)
     nodes = tree.body if top_level_only else list(ast.walk(tree))
     found: set[str] = set()
     for node in nodes:
@@ -141,7 +148,7 @@ def test_every_module_says_why_it_exists():
         str(file.relative_to(TOP))
         for package in (*HOUSE, "benchmarks", "examples", "tests")
         for file in modules(package)
-        if file.read_text().strip() and not ast.get_docstring(ast.parse(file.read_text()))
+        if file.read_text().strip() and not ast.get_docstring(parsed(file))
     ]
 
     assert silent == []

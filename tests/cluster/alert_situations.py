@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 
 from compose.cluster import Cluster
 from compose.jars import kafka_jars
+from compose.leader_moves import LeaderMoves
 from compose.links import Link
 from compose.toolchain import find_java
 from compose.toxics import Cut, Latency
@@ -26,6 +27,7 @@ from kernel.waiting import wait_until
 from tests.cluster.alert_watch import Watch, exporter_file, lag_file, probe_file
 from tests.cluster.daemons import daemon
 from tests.cluster.lag_situations import Member, Traffic
+from tests.cluster.watched_app import GROUP
 
 PROBE = "kafka-trial-probe"  # its group, and its topic
 CARELESS = {"min.insync.replicas": "1", "unclean.leader.election.enable": "true"}
@@ -57,6 +59,11 @@ def broker_killed(watch: Watch) -> Iterator[None]:
 def coordinator(watch: Watch, group: str) -> int:
     admin = AdminClient(watch.cluster.direct_address.librdkafka() | {"log_level": 0})
     return int(admin.describe_consumer_groups([group])[group].result(30).coordinator.id)
+
+
+def brokers_apart(watch: Watch) -> list[int]:
+    """Those that do not coordinate the application's group: where followers are slow, its commits are, and it is late."""
+    return sorted({*watch.cluster.brokers} - {coordinator(watch, GROUP)})
 
 
 @contextmanager
@@ -149,9 +156,11 @@ def unclean_election(watch: Watch) -> Iterator[None]:
 
 
 @contextmanager
-def handlers_busy(watch: Watch) -> Iterator[None]:
-    """A topic that is flushed with every record, and many who write to it: broker 1's two handlers do nothing else."""
-    watch.cluster.create_topic("flushed", assignment=[[1]] * 8, config={"flush.messages": "1", "compression.type": "gzip"})
+def handlers_busy(watch: Watch, broker: int) -> Iterator[None]:
+    """A topic that is flushed with every record, and many who write to it: the broker's two handlers do nothing else."""
+    watch.cluster.create_topic(
+        "flushed", assignment=[[broker]] * 8, config={"flush.messages": "1", "compression.type": "gzip"}
+    )
     over = threading.Event()
 
     def flood() -> None:
@@ -182,6 +191,9 @@ def handlers_busy(watch: Watch) -> Iterator[None]:
 def followers_far_away(watch: Watch, leader: int) -> Iterator[None]:
     """What a leader's followers fetch comes late, and so does every acknowledgement of all replicas."""
     followers = [broker for broker in watch.cluster.brokers if broker != leader]
+    if watch.cluster.leader_of("orders") != leader:
+        with LeaderMoves(watch.cluster.direct_address) as mover:
+            mover.to("orders", 0, [leader, *followers])
     with watch.cluster.broken(Latency(ms=800), *(Link(follower, leader, "replication") for follower in followers)):
         yield
 

@@ -108,7 +108,7 @@ def test_the_demo_passes_and_says_so(own_state: Path, tmp_path: Path):
         (["up", "--config", "num.io.threads"], 2, "config 'num.io.threads' has no value: give KEY=VALUE."),
         (["up", "--config", "node.id=7"], 2, "config 'node.id' cannot be set: the cluster plan decides it."),
         (["down", "nobody"], 2, "cluster 'nobody' does not exist: known are none."),
-        (["fetch", "--where", "moon"], 2, "part 'moon' is not known: choose kafka, toxiproxy or spark-kafka."),
+        (["fetch", "--where", "moon"], 2, "part 'moon' is not known: choose kafka, toxiproxy, spark-kafka or mirror."),
     ],
 )
 def test_bad_input_is_one_sentence_and_starts_nothing(own_state: Path, words: list[str], code: int, sentence: str):

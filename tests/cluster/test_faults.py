@@ -20,6 +20,7 @@ from chaos.faults.isolate import Isolate
 from chaos.faults.kill_broker import KillBroker
 from chaos.faults.kill_client import KillClient
 from chaos.faults.link_fault import LinkFault
+from chaos.faults.lose_tail import LoseTail
 from chaos.faults.one_way import OneWay
 from chaos.faults.pause_broker import PauseBroker
 from chaos.faults.restart_broker import RestartBroker
@@ -32,6 +33,7 @@ from compose.links import Link
 from compose.toxics import Bandwidth, Blackhole, Cut, Latency, LimitData, Reset, Slicer
 from kernel.errors import NotReady
 from kernel.waiting import wait_until
+from tests.cluster.test_frames import REQUESTS
 from tests.cluster.traffic import send
 
 pytestmark = [
@@ -247,10 +249,28 @@ def test_dropping_a_clients_connections_is_seen_and_it_connects_again(cluster: C
     assert_works(cluster)
 
 
-def test_every_fault_is_let_loose_here():
-    clients = {fault.kind for fault in (StopClient, KillClient, FreezeClient, DropClientConnection)}
+def test_losing_the_end_of_a_log_is_seen_and_it_comes_back_from_the_others(cluster: Cluster):
+    arena = SimpleNamespace(cluster=cluster, traffic=None)
+    send(cluster.address, TOPIC, ["kept", "lost"], partition=0)
+    cluster.wait_replicated(TOPIC, partitions=PARTITIONS)
+    end = cluster.log_ends(TOPIC)[TOPIC, 0]
+    fault = LoseTail(2, TOPIC, 0, offset=end - 1)
 
-    assert {fault.kind for fault, _ in FACTS} | clients == set(FAULTS)
+    with impatient(), fault.applied(SimpleNamespace(cluster=Unharmed(cluster), traffic=None)), pytest.raises(NotReady):
+        fault.bite(arena)
+    with fault.applied(arena):
+        assert re.search(r"is gone.*; 0+\.log had \d+ bytes and has \d+, its last batch ends at offset", fault.bite(arena))
+
+    assert_works(cluster)
+    assert cluster.log_ends(TOPIC)[TOPIC, 0] == end + 1, "nothing is lost, and the canary is there"
+
+
+def test_every_fault_is_let_loose_here():
+    alone = {fault.kind for fault in (StopClient, KillClient, FreezeClient, DropClientConnection, LoseTail)}
+    requests = {fault.kind for fault, _ in REQUESTS}  # in test_frames.py
+    machines = {"fill-disk", "fail-disk", "stall-disk", "damage-segment", "set-clock"}  # in test_machines.py
+
+    assert {fault.kind for fault, _ in FACTS} | alone | requests | machines == set(FAULTS)
 
 
 @pytest.mark.kafka(brokers=1, controllers=1, security="tls")

@@ -38,6 +38,8 @@ from tests.cluster.lag_daemons import (
 from tests.cluster.lag_situations import Member, Traffic
 from tests.promtool import linted
 
+pytestmark = pytest.mark.punctual
+
 RECORDS = 100  # in `still`
 COMMITS = [10, 20, 30, 40]  # of `halted`
 SOURCES = {"both": '["admin", "offsets topic"]', "admin": '["admin"]', "topic": '["offsets topic"]'}

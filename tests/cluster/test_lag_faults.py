@@ -47,6 +47,8 @@ from tests.cluster.lag_daemons import (
 )
 from tests.cluster.lag_situations import Member, Traffic
 
+pytestmark = pytest.mark.punctual
+
 PARTITIONS = 5  # of the topic of commits
 QUIET = 12  # seconds: a consumer whose coordinator died needs most of that to find the new one and commit again
 CALLED_DEAD = {"STOPPED", "STALLED", "EMPTY_GROUP", "DATA_LOSS", "TOPIC_RECREATED", "ABANDONED_TOPIC", ABSENT}

@@ -17,6 +17,8 @@ from lag_monitor.sharing.shards import shard_of
 from tests.cluster.alertmanager import Inbox, inbox
 from tests.cluster.lag_daemons import LagMonitor, Truth, commit, fill, lag_monitor, watching
 
+pytestmark = pytest.mark.punctual
+
 SESSION = 6.0
 RECORDS = 20
 OFFSETS_PARTITIONS = 5

@@ -20,6 +20,8 @@ from lag_monitor.view import BurrowAnswers
 from lag_monitor.watch import Watch
 from tests.cluster.lag_situations import ExactlyOnce, Member, OpenTransaction, Traffic, rewind
 
+pytestmark = pytest.mark.punctual
+
 PATIENCE = Patience(interval=1, quiet=6, slow=3, transaction=5, blind=10)
 FEW = {"offsets.topic.num.partitions": "5", "transaction.state.log.num.partitions": "5"}
 QUIET = {Status.OK, Status.WARMING_UP}

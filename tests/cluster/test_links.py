@@ -17,6 +17,8 @@ from kernel.waiting import wait_until
 from tests.cluster.providers import PROVIDERS
 from tests.cluster.traffic import read, send
 
+pytestmark = pytest.mark.punctual
+
 QUICK = {"replica.lag.time.max.ms": "2000", "broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 LEADER = Link("client", 1)
 

@@ -20,6 +20,8 @@ from kernel.waiting import wait_until
 from tests.cluster.daemons import TRIAL, daemon, status
 from tests.promtool import linted
 
+pytestmark = pytest.mark.punctual
+
 QUICK = {"replica.lag.time.max.ms": "2000", "broker.session.timeout.ms": "3000", "broker.heartbeat.interval.ms": "500"}
 # A machine that stands still for some seconds must not make anything late that is not.
 CALM = {"interval": 0.1, "ack_within": 2.0, "late_after": 60.0, "place_every": 0.5}

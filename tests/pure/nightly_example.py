@@ -92,6 +92,7 @@ def example_report(
         flaky=[_flaky(odd)] if len({one.verdict for one in odd}) > 1 else [],
         anomalies=[_anomaly(one, name, sentence) for one in current for name, count in one.counts.items() if count],
         slowest=_slowest(current),
+        costs=_costs(current, sentence),
         delays=_delays(names) if watched else [],
         audits=_audits(current) if watched else [],
         unreadable=[
@@ -304,6 +305,17 @@ def _slowest(current: list[c.Run]) -> list[c.SlowPartition]:
             longest_s=one.recovery_s or 0.0, open=one.recovery_open, dark_s=(one.recovery_s or 0.0) + 0.3, watched_s=33.0,
         )
         for one in order[:10]
+    ]  # fmt: skip
+
+
+def _costs(current: list[c.Run], sentence: str) -> list[c.Cost]:
+    names = sorted({one.scenario for one in current})
+    return [
+        c.Cost(
+            kind=sentence or ("stop-broker" if name == "rolling-restart" else "kill-broker"), scenario=name, kafka="4.3.1",
+            runs=4, spread=spread([USUAL_S.get(name, 6.0) + one / 10 for one in range(12)]),
+        )
+        for name in names
     ]  # fmt: skip
 
 

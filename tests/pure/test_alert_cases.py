@@ -50,6 +50,7 @@ def holds(folder: Path, alert: Alert, case: str) -> bool:
 # What they are, without promtool --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_there_are_fifty_seven_cases_each_under_a_name_of_its_own():
     names = [case.name for case in cases()]
 

@@ -252,6 +252,7 @@ def test_a_batch_of_a_transaction_that_was_sent_twice_counts_if_it_is_committed(
     assert sum(report.unaudited + len(report.unsure) for report in topic.reports()) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("end", "doubts"), [(Happening.COMMIT, [3]), (Happening.ABORT, [])])
 def test_what_nobody_can_tell_of_a_transaction_is_a_doubt_unless_it_is_aborted(audit, topic: Topic, end, doubts):
     client = audit(BASE | {"transactional.id": "t", "interceptor.audit.every.ms": 100})
@@ -441,6 +442,7 @@ def test_large_records_do_not_wait_by_the_thousand(audit):
 # ---- the topic is away ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_while_the_topic_is_away_counts_add_up_and_are_told_once_when_it_is_back(audit, topic: Topic):
     topic.away = True
     client = audit(every_ms=100)
@@ -528,6 +530,7 @@ os.kill(os.getpid(), 9)
 """
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_had_saved_is_told_by_the_next_and_marked_as_left(audit, topic: Topic, tmp_path: Path):
     ended = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], timeout=60, check=False)
     assert ended.returncode == -9
@@ -560,6 +563,7 @@ audit.close()
 """
 
 
+@pytest.mark.slow
 def test_the_child_of_a_fork_neither_counts_nor_tells(tmp_path: Path):
     reports, spool = tmp_path / "reports", tmp_path / "spool"
     subprocess.run([sys.executable, "-c", FORKED, str(reports), str(spool)], timeout=60, check=True)

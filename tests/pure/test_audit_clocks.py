@@ -160,6 +160,7 @@ BATCHES = st.lists(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(st.booleans(), st.booleans(), BATCHES, st.lists(st.integers(1, 7), max_size=60))
 def test_whatever_is_told_has_the_timestamp_of_the_log_and_is_told_once(first, second, batches, parts):

@@ -1,6 +1,7 @@
 """When a consumer's record counts: once, when its commit covers it, whatever was read again in between."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -137,6 +138,7 @@ def test_who_never_commits_costs_no_more_than_so_many_records_and_what_goes_is_n
     assert counting.stretches() == (Stretch("orders", 1, 0, 3),)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(st.integers(1, 20), st.just("commit"), st.just("restart")), max_size=40))
 def test_whatever_is_read_again_after_restarts_every_record_counts_once(story: list[int | str]):
@@ -167,6 +169,7 @@ def test_columns_are_parted_by_place_in_their_order():
     assert [(where, some.offsets.tolist()) for where, some in by_place(both)] == [(0, [6]), (1, [5, 7])]
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), max_size=20))
 def test_spans_are_what_a_set_of_numbers_would_be(told: list[tuple[int, int]]):
     spans, numbers = Spans(), set[int]()

@@ -27,11 +27,13 @@ def test_nothing_is_not_the_empty_text():
     assert len({identity(None, b""), identity(b"", b""), identity(b"", None), identity(None, None)}) == 4
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(ANY, ANY, STAMPS, OFFSETS), min_size=2, max_size=20, unique=True))
 def test_records_that_differ_in_anything_have_different_identities(records: list[tuple[object, object, int, int]]):
     assert len({identity(*record) for record in records}) == len(records)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(ANY, ANY, STAMPS, OFFSETS), min_size=1, max_size=20))
 def test_a_record_has_the_same_identity_alone_and_among_others(records: list[tuple[object, object, int, int]]):
     keys, values, stamps, offsets = zip(*records, strict=True)

@@ -3,6 +3,7 @@
 import json
 import random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ def test_order_does_not_matter(offsets: list[int], chance: random.Random):
     assert sketch(shuffled) == sketch(offsets)
 
 
+@pytest.mark.slow
 @given(OFFSETS, OFFSETS, OFFSETS)
 def test_it_does_not_matter_in_which_parts_it_comes(a: list[int], b: list[int], c: list[int]):
     one, two, three = sketch(a), sketch(b), sketch(c)
@@ -35,6 +37,7 @@ def test_it_is_the_same_after_a_journey_as_json(offsets: list[int]):
     assert from_row(json.loads(json.dumps(as_row(sketch(offsets))))) == sketch(offsets)
 
 
+@pytest.mark.slow
 def test_one_loss_and_one_duplicate_never_cancel_in_a_hundred_thousand_trials():
     """With the counts alike, only the fingerprint can tell; there are no cells to help."""
     chance = random.Random(7)
@@ -48,6 +51,7 @@ def test_one_loss_and_one_duplicate_never_cancel_in_a_hundred_thousand_trials():
     assert false_complete == 0
 
 
+@pytest.mark.slow
 def test_two_lost_and_two_others_twice_never_cancel_either():
     chance = random.Random(8)
     for _ in range(20_000):
@@ -70,6 +74,7 @@ def test_a_record_three_times_is_not_the_same_as_once_though_the_xor_is():
     assert found.items == {(5, identity(5)): -2}
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     st.sets(st.integers(0, 10**9), max_size=60),
@@ -87,6 +92,7 @@ def test_what_is_peeled_is_exactly_the_difference(common: set[int], changes: dic
         assert found.items == {(offset, identity(offset)): n for offset, n in changes.items()}
 
 
+@pytest.mark.slow
 def test_sixteen_are_mostly_named_and_a_few_always():
     chance = random.Random(9)
 

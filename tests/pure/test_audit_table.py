@@ -40,6 +40,7 @@ def slowly(records: list[Message], size: int) -> dict[tuple[str, int, int], Sket
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(RECORD, min_size=1, max_size=40), st.integers(1, 10))
 def test_numpy_and_whole_numbers_agree(told: list[tuple], size: int):

@@ -19,7 +19,9 @@ BROKER = {
     "group.consumer.heartbeat.interval.ms": "5000",
     "group.consumer.session.timeout.ms": "45000",
     "replica.fetch.backoff.ms": "1000",
+    "replica.fetch.wait.max.ms": "500",
     "replica.lag.time.max.ms": "30000",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "10000",
 }
 
 
@@ -144,12 +146,29 @@ def test_members_that_are_away_from_poll_hold_up_the_rebalance_but_not_for_ever(
     assert bounds.consumer_closed(given({"max.poll.interval.ms": 10_000}, allowance=0), busy_s=60).seconds == 2 * 3 + 10 + 2
 
 
+def test_a_record_that_is_to_be_tried_again_waits_for_its_delay_on_purpose():
+    assert bounds.retry_due(given(allowance=0), delay_s=0.5).seconds == 0.5 + 2
+    assert bounds.retry_due(given(), delay_s=2).why.startswith("2.0 s delay before it is tried again + ")
+
+
 def test_a_static_member_that_is_back_in_time_costs_its_absence():
     assert bounds.static_member_back(given(allowance=0), away_s=5).seconds == 7.0
 
     with pytest.raises(UsageError, match=r"away for 50 s has lost its session of 45 s \(session.timeout.ms\)"):
         bounds.static_member_back(given(), away_s=50)
     assert bounds.static_member_back(given(allowance=0), away_s=50, session_s=60).seconds == 52.0
+
+
+def test_a_log_directory_that_fails_costs_a_heartbeat_and_no_session():
+    assert bounds.log_dir_failure(given(allowance=0)).seconds == 2 + 2
+    assert bounds.log_dir_failure(given(allowance=0)).seconds < bounds.kill_broker(given(allowance=0)).seconds
+
+
+def test_a_slow_disk_costs_its_stalls_as_long_as_nobody_is_dropped_for_it():
+    assert bounds.slow_disk(given(allowance=0), stall_s=0.4).seconds == 0.8
+
+    with pytest.raises(UsageError, match="a stall of 30 s is no shorter than the replica lag of 30 s"):
+        bounds.slow_disk(given(), stall_s=30)
 
 
 def test_a_setting_that_the_broker_did_not_describe_is_asked_for_by_name():
@@ -171,3 +190,39 @@ def test_the_event_of_a_fault_carries_both_bounds_and_one_reason():
     assert event_bounds(Bound(1, "a"), Bound(2, "b")) == {"send": 1, "poll": 2, "why": "send: a; poll: b"}
     assert event_bounds(Bound(1, "a"), None) == {"send": 1, "why": "a"}
     assert event_bounds(None, None) == {}
+
+
+def test_the_transaction_of_a_producer_that_is_gone_ends_when_its_time_is_up_and_somebody_looks():
+    assert bounds.transaction_timed_out(given(), timeout_s=60) == Bound(
+        73.0, "60.0 s transaction timeout + 10.0 s until the coordinator looks + 3.0 s allowance"
+    )
+    assert bounds.transaction_timed_out(given(), timeout_s=5).seconds == 18.0
+
+
+def test_a_successor_costs_no_timeout():
+    assert bounds.transaction_fenced(given()) == Bound(3.5, "0.5 s markers replicated + 3.0 s allowance")
+
+
+def test_a_transaction_outlives_a_broker_by_a_session_and_its_own_end():
+    killed, ended = bounds.kill_broker(given()).seconds, bounds.transaction_broker_killed(given())
+
+    assert ended.seconds == killed + 0.5 + 1.0 + 0.5
+    assert "clients ask for the coordinator" in ended.why
+    assert bounds.transaction_broker_killed(given(), active_controller=True).seconds == ended.seconds + 5
+
+
+QUOTA = {"quota.window.num": "5", "quota.window.size.seconds": "2"}
+
+
+def test_a_quota_is_kept_in_samples_so_a_stretch_has_one_more_or_less():
+    kept = Given(QUOTA, {}, 3.0)
+
+    assert bounds.quota_window(kept) == Bound(10, "5 samples of 2.0 s")
+    assert bounds.quota_bytes(kept, 1_000, seconds=10) == (8_000, 12_000)
+    assert bounds.quota_bytes(kept, 1_000, seconds=1) == (0, 3_000)
+
+
+def test_whoever_is_not_throttled_waits_for_no_sample():
+    assert bounds.beside_a_throttled_client(Given(QUOTA), 0.25) == Bound(
+        2.25, "0.2 s as in quiet + 2.0 s less than one sample"
+    )

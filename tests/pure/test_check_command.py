@@ -94,6 +94,7 @@ def test_the_folder_on_the_page_is_judged_as_the_page_says(tmp_path: Path):
     assert answer.stdout.split() == told.split()
 
 
+@pytest.mark.slow
 def test_without_what_trials_need_it_is_one_sentence_and_not_a_traceback(tmp_path: Path):
     """A module that is None in sys.modules cannot be imported, as if it had not been installed."""
     code = (

@@ -208,6 +208,7 @@ def test_good_statistics_are_no_trouble(page: Page):
     assert page.value("kafka_client_callback_errors_total", {}) == 0
 
 
+@pytest.mark.slow
 def test_a_real_client_is_gone_with_its_producer(page: Page):
     heard = threading.Event()
     producer = Producer(page.metrics.watched(NOWHERE | {"statistics.interval.ms": 20, "stats_cb": lambda _: heard.set()}))

@@ -351,6 +351,7 @@ _PANELS = st.fixed_dictionaries(
 KNOWN = of_catalogue(METRICS)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(
     document=_ANYTHING
@@ -364,6 +365,7 @@ def test_whatever_it_is_it_is_read_and_judged_or_refused(document):
     lint(made, KNOWN)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(expression=_EXPRESSIONS, values=st.dictionaries(st.sampled_from(["a", "b", "x"]), st.text(max_size=5)))
 def test_filling_never_fails_and_leaves_what_has_no_variables(expression, values):

@@ -175,6 +175,7 @@ _QUERIES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(query=_QUERIES, unit=st.sampled_from(["", "bytes", "s", "percent"]))
 def test_brackets_and_blanks_change_nothing_of_what_is_told(query, unit):

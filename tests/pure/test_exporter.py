@@ -108,6 +108,7 @@ def test_one_that_fails_loses_its_series_at_once_and_the_others_keep_theirs(cloc
     assert exporter.ready
 
 
+@pytest.mark.slow
 def test_one_that_comes_back_is_shown_again(clock: Clock):
     node = Node()
     one = target(node, clock)
@@ -135,6 +136,7 @@ def test_what_is_older_than_max_age_vanishes(clock: Clock):
     assert ("kafka_jmx_age_seconds", of("1")) not in shown
 
 
+@pytest.mark.slow
 def test_a_node_that_hangs_keeps_nobody_waiting():
     let_go = threading.Event()
     hanging, well = Node(), Node(recorded("4.3.1-broker"))
@@ -190,6 +192,7 @@ def test_what_a_node_lacks_and_what_does_not_fit_is_counted(clock: Clock):
     assert shown["kafka_jmx_dropped_series_total", of("1")] > 200, "counted at each collection"
 
 
+@pytest.mark.slow
 def test_both_formats_are_read_by_prometheus_own_parsers_and_say_the_same(clock: Clock):
     targets = [target(Node(recorded(f"4.3.1-{name}")), clock, name) for name in ("combined", "broker", "controller")]
     for each in targets:

@@ -13,17 +13,24 @@ import pytest
 from chaos.faults import dial, target
 from chaos.faults.bridge import Bridge
 from chaos.faults.catalogue import FAULTS, check, from_json, resolved, to_json
+from chaos.faults.damage_segment import DamageSegment
 from chaos.faults.drop_client_connection import DropClientConnection
+from chaos.faults.fail_disk import FailDisk
+from chaos.faults.fill_disk import FillDisk
 from chaos.faults.freeze_client import FreezeClient
 from chaos.faults.isolate import Isolate
 from chaos.faults.kill_broker import KillBroker
 from chaos.faults.kill_client import KillClient
 from chaos.faults.link_fault import LinkFault
+from chaos.faults.lose_tail import LoseTail
+from chaos.faults.on_request import CutRequest, DelayRequest, DropRequest, HoldRequest
 from chaos.faults.one_way import OneWay
 from chaos.faults.pause_broker import PauseBroker
 from chaos.faults.restart_broker import RestartBroker
 from chaos.faults.ring import Ring
+from chaos.faults.set_clock import SetClock
 from chaos.faults.split import Split
+from chaos.faults.stall_disk import StallDisk
 from chaos.faults.stop_broker import StopBroker
 from chaos.faults.stop_client import StopClient
 from compose.links import Link, links_between
@@ -37,6 +44,12 @@ EACH = (
     StopBroker(1),
     PauseBroker(3),
     RestartBroker(2, hard=True),
+    LoseTail(2, "orders", 0, offset=40),
+    FillDisk(3),
+    FailDisk(3, directory=2),
+    StallDisk(2, stall_ms=300, free_ms=100),
+    DamageSegment(1, "orders", 0, 40, how="truncate", hard=False),
+    SetClock(2, 3600, behind=True),
     Isolate(2, clients=False, silent=True),
     Split((1, 2), clients=False),
     Ring((3, 1, 2)),
@@ -53,6 +66,10 @@ EACH = (
     KillClient("producer-1"),
     FreezeClient("consumer-1"),
     DropClientConnection("consumer-1"),
+    HoldRequest("producer-1", "EndTxn"),
+    DropRequest("producer-1", "Produce", nth=3),
+    DelayRequest("consumer-1", "Fetch", ms=200, nth=0),
+    CutRequest("consumer-1", "OffsetCommit", nth=2),
 )
 
 
@@ -99,6 +116,9 @@ def arena(**how: object) -> SimpleNamespace:
         (StopBroker(2), ("stop", 2), ("start", 2)),
         (PauseBroker(2), ("pause", 2), ("resume", 2)),
         (RestartBroker(2, hard=True), ("restart", 2, True), ("start", 2)),
+        (FillDisk(3), ("fill_disk", 3, 1), ("mend_disk", 3, 1)),
+        (FailDisk(3, directory=2), ("fail_disk", 3, 2), ("mend_disk", 3, 2)),
+        (SetClock(2, 60, behind=True), ("set_clock", 2, -60), ("set_clock", 2, 0)),
         (LinkFault(SOME, Cut()), ("break", Cut(), *SOME), ("heal", Cut(), *SOME)),
     ],
     ids=lambda part: part.kind if hasattr(part, "kind") else "",
@@ -227,7 +247,7 @@ def test_what_a_probe_remembers_is_no_part_of_the_fault():
     ("plan", "sentence"),
     [
         ([], r"a fault is an object with a field 'fault', not \[\]\."),
-        ({}, r"fault None is not known: choose one of kill-broker, stop-broker, .*drop-client-connection\."),
+        ({}, r"fault None is not known: choose one of kill-broker, stop-broker, .*drop-client-connection, .*cut-request\."),
         ({"fault": "kill-brokr"}, r"fault 'kill-brokr' is not known"),
         ({"fault": "kill-broker"}, r"kill-broker lacks its field 'node': it has node\."),
         ({"fault": "kill-broker", "node": 1, "hard": True}, r"kill-broker has no field 'hard': it has node\."),
@@ -255,6 +275,10 @@ def test_what_a_probe_remembers_is_no_part_of_the_fault():
             {"fault": "reset", "links": [{"source": "client", "target": 1}], "direction": "left"},
             r"reset: direction is 'left', not upstream or downstream\.",
         ),
+        ({"fault": "hold-request", "client": "producer-1", "api": "EndTx"}, r"^api 'EndTx' is not known: choose one of Pro"),
+        ({"fault": "delay-request", "client": "c", "api": "Fetch", "ms": 0}, r"^delay with ms 0 cannot be: a delay takes 1"),
+        ({"fault": "cut-request", "client": "c"}, r"^cut-request lacks its field 'api': it has client, api, nth\."),
+        ({"fault": "drop-request", "client": "c", "api": "Fetch", "nth": -1}, r"nth is -1, not a whole number, 0 or more"),
         ({"fault": "kill-client", "client": ""}, r"kill-client: client is '', not a name\."),
     ],
 )

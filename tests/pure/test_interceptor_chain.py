@@ -497,6 +497,7 @@ def figures(registry: CollectorRegistry) -> dict[str, dict[tuple[str, str, str],
     return found
 
 
+@pytest.mark.slow
 def test_calls_errors_and_time_are_prometheus_counters_that_outlive_the_client():
     chains, registry = Chains(), CollectorRegistry()
     registry.register(InterceptorMetrics(chains))

@@ -537,6 +537,9 @@ WRONG_PRODUCE: list[dict[str, Any]] = [
 def test_what_the_original_refuses_is_refused_in_its_words(wrong: dict[str, Any], chain: Callable[[], dict[str, Any]]):
     arguments = {"topic": "t", "value": b"v"} | wrong
     with confluent_kafka.Producer(MOCK) as theirs, interceptors.Producer(MOCK | chain()) as ours:
+        for producer in (theirs, ours):  # who does not know a topic yet refuses none of its partitions
+            producer.produce("t", b"the first")
+            assert producer.flush(30) == 0
         expected, found = outcome(lambda: theirs.produce(**arguments)), outcome(lambda: ours.produce(**arguments))
 
     if "nonsense" in wrong:  # Python's words for it differ from C's
@@ -737,6 +740,7 @@ def test_a_consumer_reads_the_same_with_and_without_a_chain():
         assert outcome(lambda c=consumer: c.poll(0)) == expected
 
 
+@pytest.mark.slow
 def test_a_client_that_is_dropped_without_close_lets_its_interceptors_go_once():
     kept = Recording()
     producer = interceptors.Producer(MOCK | {"interceptor.classes": [kept]})
@@ -812,6 +816,7 @@ def test_who_stops_waiting_for_a_record_is_not_told_that_it_was_not_sent():
     assert kept.heard("on_acknowledgement") == [(b"v", "_PURGE_INFLIGHT")]
 
 
+@pytest.mark.slow
 def test_a_limit_on_closing_is_kept_by_all_producers_and_what_was_left_is_said(caplog: pytest.LogCaptureFixture):
     nowhere = {"bootstrap.servers": "localhost:1", "log_level": 0, "client.id": "mine", "interceptor.close.timeout.ms": 50}
     kept = Recording()

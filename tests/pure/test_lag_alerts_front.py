@@ -90,6 +90,7 @@ def test_what_is_opened_is_sent_and_so_is_its_end(started: Any):
     assert (alerts.incidents(), alerts.figures().queued, alerts.figures().open) == ((), {"mail": 0}, {"team": 0})
 
 
+@pytest.mark.slow
 def test_a_receiver_that_fails_is_tried_again_and_told_of_in_the_log_once(started: Any, caplog: pytest.LogCaptureFixture):
     paper = Paper(answers=[Refused("it is down.")] * 5)
     with caplog.at_level(logging.INFO):
@@ -285,6 +286,7 @@ def test_what_is_held_or_silenced_is_shown_but_not_counted_as_open_before_it_is(
     assert alerts.figures().open == {"team": 1}
 
 
+@pytest.mark.slow
 def test_a_receiver_that_forgets_is_told_again(started: Any):
     paper, other = Paper("am", refresh=60.0), Paper("mail")
     alerts = started(None, paper, other)

@@ -464,6 +464,7 @@ LOOKS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(LOOKS, st.sampled_from([0.0, 60.0]), st.sampled_from([0.0, 60.0]))
 def test_whatever_happens_each_channel_hears_one_open_then_one_close_of_each_incident(
     looks: list[Any], after: float, close_after: float
@@ -487,6 +488,7 @@ def test_whatever_happens_each_channel_hears_one_open_then_one_close_of_each_inc
         assert (kinds.count(Kind.OPEN), kinds.count(Kind.CLOSE)) == (1, 1)
 
 
+@pytest.mark.slow
 @given(LOOKS)
 def test_whatever_happens_the_numbers_of_an_incident_rise_by_one(looks: list[Any]):
     desk, now = Desk(Route("r", ("mail",), repeat=100)), 0.0

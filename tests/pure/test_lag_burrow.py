@@ -163,6 +163,7 @@ def test_the_sequences_reach_every_answer_there_is():
     assert any(case["status"] == Burrow.OK and case["partition_count"] == 0 for case in told), "a group without topics"
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**63), st.integers(1, 80))
 @settings(max_examples=400)
 def test_whatever_the_sequence_the_plain_model_answers_alike(seed, length):
@@ -360,6 +361,7 @@ def test_batches_between_all_other_events_are_remembered_as_one_by_one(monkeypat
         assert remembered(fed(case, random.Random(1))) == remembered(fed(case))
 
 
+@pytest.mark.slow
 def test_what_was_taken_in_batches_is_answered_as_the_plain_model_answers_it():
     for seed in range(40):
         case = busy(seed, crowded=bool(seed % 2))

@@ -152,11 +152,13 @@ def test_no_values_at_all_are_fine():
     assert decode_values([]).good.tolist() == []
 
 
+@pytest.mark.slow
 @given(st.lists(st.binary(max_size=80), max_size=20))
 def test_any_bytes_are_judged_together_as_one_by_one(values):
     assert_alike(values)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 4), st.binary(max_size=60)), max_size=20))
 def test_any_bytes_after_a_true_version_are_judged_together_as_one_by_one(values):
     assert_alike([i16(version) + rest for version, rest in values])

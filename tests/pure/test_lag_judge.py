@@ -315,6 +315,7 @@ def test_a_partition_that_no_member_has_is_stopped_and_its_neighbour_is_not():
     assert world.group().reason.startswith("1 of 2 partitions; orders-0: 800 records behind")
 
 
+@pytest.mark.slow
 def test_a_slow_committer_is_not_stopped_after_a_minute_once_its_pauses_are_known():
     world = World()
     world.commit(0)
@@ -329,6 +330,7 @@ def test_a_slow_committer_is_not_stopped_after_a_minute_once_its_pauses_are_know
     assert not ALARMS & set(world.told)
 
 
+@pytest.mark.slow
 def test_a_slow_committer_that_died_is_told_in_the_end_and_with_its_pause():
     world = World()
     world.commit(0)
@@ -380,6 +382,7 @@ def test_a_member_that_we_never_saw_move_has_more_time():
     assert world.status() is Status.STALLED
 
 
+@pytest.mark.slow
 def test_a_consumer_idle_for_an_hour_is_not_stopped_by_the_next_record():
     world = fine()
     world.run(360)
@@ -498,6 +501,7 @@ def test_one_that_went_back_and_then_stands_is_stalled_in_the_end():
 # ---- EMPTY_GROUP and ABANDONED_TOPIC --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_group_left_for_a_day_is_empty_and_no_alarm():
     world = fine(patience=Patience(interval=600))
     world.leave()
@@ -511,6 +515,7 @@ def test_a_group_left_for_a_day_is_empty_and_no_alarm():
     assert world.group().status is Status.EMPTY_GROUP
 
 
+@pytest.mark.slow
 def test_a_group_with_a_member_is_not_empty_however_long_it_stands():
     world = fine(patience=Patience(interval=600))
     world.run(1, lambda: world.produce(100))
@@ -556,6 +561,7 @@ def test_commits_of_a_topic_that_is_gone_are_abandoned_and_keep_its_name():
     assert world.reason() == "the topic is gone; what was committed for it is all that is left"
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_gone_is_spoken_of_for_an_hour():
     world = fine()
     world.delete_topic()
@@ -586,6 +592,7 @@ def test_a_topic_that_somebody_commits_for_without_being_assigned_is_not_abandon
     assert set(world.told) == {Status.OK}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left", ["by its members", "by everybody"])
 def test_what_nobody_reads_any_more_loses_nothing_when_its_records_are_deleted(left):
     world = fine(patience=Patience(interval=600))

@@ -79,6 +79,7 @@ def test_positions_of_many_groups_are_told_from_the_same_answers():
     assert seconds[:-1] == pytest.approx([brokers.age("orders", at) for at in positions[:-1]], rel=0.05, abs=1.0)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(0.01, 900_000), min_size=1, max_size=200).map(lambda ages: sorted(ages, reverse=True)),
     st.floats(0, 1),
@@ -240,6 +241,7 @@ def refined(brokers: Brokers, position: int, slos: tuple[float, ...] = ()) -> fl
     return float(seconds_behind(lowest, ends, rungs_of, offsets)[0])
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.floats(0.01, 600_000), min_size=1, max_size=100).map(lambda ages: sorted(ages, reverse=True)),
     st.floats(0, 1),

@@ -60,6 +60,7 @@ def test_of_many_samples_the_peak_is_kept():
     assert len(drawn) <= MOST + 2 and min(y for _, y in drawn) == 2
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.floats(0, 1e10), st.floats(allow_nan=True, allow_infinity=True)), max_size=200))
 def test_whatever_was_seen_stays_inside(samples: list[tuple[float, float]]):
     drawn = sparkline(sorted(samples, key=lambda sample: sample[0]))

@@ -51,6 +51,7 @@ def test_every_partition_of_the_commits_is_read_for_one_shard(shards: int, parti
     assert read == Counter(range(partitions))
 
 
+@pytest.mark.slow
 @given(names, counts)
 def test_a_group_has_a_shard_also_where_nothing_was_committed_yet(group: str, shards: int):
     assert 0 <= shard_of(group, shards, 0) < shards
@@ -148,6 +149,7 @@ exports = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(exports)
 def test_taken_apart_and_put_together_it_is_the_same_but_for_what_is_over_and_told(export: Plain):
     parts = by_incident(export)
@@ -242,6 +244,7 @@ def test_exactly_what_differs_is_written_and_nothing_of_other_shards(told: list[
     assert {one: topic.records[one] for one in theirs} == theirs
 
 
+@pytest.mark.slow
 @given(exports)
 def test_whoever_takes_over_is_told_all_that_was_published(export: Plain):
     topic = Topic()

@@ -100,6 +100,7 @@ def test_a_groups_place_is_used_again_and_its_last_commit_is_not():
     assert (again.members, again.asked_at, again.slo, again.topics) == (None, 0.0, 0.0, {})
 
 
+@pytest.mark.slow
 def test_groups_that_come_and_go_take_no_more_room():
     store = store_with(4)
     for round_ in range(300):
@@ -159,6 +160,7 @@ def test_a_topic_made_anew_begins_anew():
     assert (found.partitions[0].current_lag, store.heads.listed("orders")) == (7, [10])
 
 
+@pytest.mark.slow
 def test_a_topic_that_comes_and_goes_and_comes_again_leaks_no_rows():
     world = World()
     for _ in range(50):

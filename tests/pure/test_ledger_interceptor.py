@@ -470,6 +470,7 @@ def join_often(folder: Path, name: str, times: int) -> None:
         join(folder, name=name, facts={"ordered": True}, run_id=None, value="header")
 
 
+@pytest.mark.slow
 def test_processes_that_join_at_once_all_get_names_and_numbers_of_their_own(tmp_path: Path):
     processes = [multiprocessing.Process(target=join_often, args=(tmp_path / "run", "shop", 25)) for _ in range(4)]
     for process in processes:

@@ -115,6 +115,7 @@ def test_rows_are_due_after_a_second_or_when_there_are_too_many(ledger: LedgerWr
     assert ledger.due
 
 
+@pytest.mark.slow
 def test_a_slow_disk_slows_the_client_down_instead_of_filling_its_memory(
     ledger: LedgerWriter, monkeypatch: pytest.MonkeyPatch
 ):

@@ -46,6 +46,7 @@ def test_a_judge_that_finds_nothing_has_no_score(tmp_path: Path):
     assert told(run, blind).endswith("mutation score: 0 of 13")
 
 
+@pytest.mark.slow
 def test_the_run_itself_is_only_read(tmp_path: Path):
     run = write_run(tmp_path / "run", simulate(1, 150), manifest=MANIFEST)
     before = {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
@@ -83,6 +84,7 @@ def test_every_mutator_says_when_it_finds_no_site():
             mutate(Recording({}, []))
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_score(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     run = write_run(tmp_path / "run", simulate(1, 150), manifest=MANIFEST, form="jsonl", files=2)
     monkeypatch.setattr("sys.argv", ["mutators", str(run)])

@@ -159,6 +159,7 @@ def test_what_overlaps_is_pushed_down_and_what_floats_falls_up():
     assert (over.top, floating.top) == (2, 1)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.builds(Grid, st.integers(0, 40), st.integers(0, 60), st.integers(1, 40), st.integers(1, 50)), max_size=12)
 )

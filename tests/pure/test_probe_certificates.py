@@ -170,6 +170,7 @@ def test_a_name_that_is_nowhere(host: str):
     assert refused((host, 9092)).reason == "connect"
 
 
+@pytest.mark.slow
 def test_one_that_says_nothing_is_not_waited_for_any_longer_than_agreed():
     began = time.monotonic()
     with serving(None) as server:
@@ -416,6 +417,7 @@ def test_one_that_was_away_meanwhile_is_asked_anew_once_the_answer_of_before_is_
         wait_until(lambda: silent.asked, lambda asked: asked == 2, what="asked anew", timeout=4, every=0.01)
 
 
+@pytest.mark.slow
 def test_no_more_are_asked_at_a_time_than_agreed():
     seen = Seen()
     watch = CertificateWatch({}, ProbePlan(), seen)
@@ -446,6 +448,7 @@ def test_only_with_tls_is_there_anything_to_look_at(config: dict[str, str], tls:
 # ---- the page's alerts --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_pages_alerts_fire_when_they_should_and_stay_quiet_when_not(tmp_path: Path):
     [block] = re.findall(r"```yaml\n(.*?)```", (DOCS / "probe.md").read_text(), re.DOTALL)
     (tmp_path / "rules.yaml").write_text(block)

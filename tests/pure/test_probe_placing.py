@@ -1,5 +1,6 @@
 """One partition for each broker, as brokers come, go down, come back, and leave for good."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ def test_followers_are_spread_as_leaders_are():
     assert [replicas(first, [1, 2, 3, 4], 3) for first in (1, 2, 3, 4)] == [[1, 2, 3], [2, 3, 4], [3, 4, 1], [4, 1, 2]]
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(1, 6), min_size=1), st.lists(st.tuples(st.booleans(), st.integers(1, 6)), max_size=12))
 def test_it_settles_and_then_every_broker_has_its_partition(alive: set[int], story: list[tuple[bool, int]]):
     partitions: list[PartitionState] = []

@@ -223,6 +223,7 @@ def test_memory_of_what_was_read_is_bounded_and_what_is_read_again_is_not_counte
     assert (len(tally._read), len(tally._places), len(tally._unpromised)) == (REMEMBERED, REMEMBERED, 0)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 11), st.sets(st.integers(0, 11)))
 def test_of_a_log_that_was_cut_exactly_what_was_acknowledged_and_overwritten_is_lost(cut: int, failed: set[int]):
     """Twelve records are read; the log is cut and written anew as far as it went, and read again from its beginning."""

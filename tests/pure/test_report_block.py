@@ -67,6 +67,7 @@ def test_recovery_names_the_worst_affected_partition_and_the_quiet_of_the_others
     assert "2 unaffected partitions: no gap beyond 3.0 s ✓" in text
 
 
+@pytest.mark.slow
 def test_a_gap_that_never_closed_is_at_least_so_long(tmp_path: Path):
     text = block(write_run(tmp_path, Run(recovers=False)))
 

@@ -53,6 +53,7 @@ def test_buckets_hold_what_a_plain_count_holds(failed: RunFolder):
         )
 
 
+@pytest.mark.slow
 def test_many_small_batches_come_to_the_same(failed: RunFolder, monkeypatch: pytest.MonkeyPatch):
     begin, end = span(failed.ledger) or (0, 0)
     whole = filled(begin, end, batches(failed.ledger))
@@ -104,6 +105,7 @@ def test_percentiles_are_right_to_a_few_percent(durations: list[int]):
     assert histogram.maximum() == [exact[-1] / 1e9, None]
 
 
+@pytest.mark.slow
 def test_the_delay_behind_the_schedule_is_drawn_where_it_is_known(tmp_path: Path):
     folder = write_run(tmp_path, Run(files=1))
     assert "later than scheduled" not in write_report(folder).read_text()

@@ -65,6 +65,7 @@ def test_the_page_asks_nobody_for_anything(failed: RunFolder):
     assert not any("style" in attrs or any(name.startswith("on") for name in attrs) for _, attrs in Seen(page).tags)
 
 
+@pytest.mark.slow
 def test_text_of_a_run_stays_text(tmp_path: Path):
     topic = HOSTILE.replace("/", "")  # a topic may not hold it, but a foreign folder may
     run = Run(
@@ -94,6 +95,7 @@ def test_configuration_shows_what_matters_and_what_differs(failed: RunFolder):
     assert not any(key == "num.io.threads" for _, key in shown)
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_is_refused_in_a_sentence(tmp_path: Path):
     folder = write_run(tmp_path)
     (folder.path / "verdict.json").unlink()
@@ -103,6 +105,7 @@ def test_an_unfinished_run_is_refused_in_a_sentence(tmp_path: Path):
     assert not folder.report.exists()
 
 
+@pytest.mark.slow
 def test_a_broken_ledger_is_refused_in_a_sentence(tmp_path: Path):
     folder = write_run(tmp_path)
     (folder.ledger / "part-1.parquet").write_bytes(b"PAR1 and no more")
@@ -118,6 +121,7 @@ def test_an_empty_ledger_gives_a_page_that_says_so(tmp_path: Path):
     assert not any("chart" in (attrs.get("class") or "") for _, attrs in seen.tags)
 
 
+@pytest.mark.slow
 def test_a_folder_with_the_least_a_check_needs_has_a_page(tmp_path: Path):
     folder = write_run(tmp_path, Run(files=1))
     folder.events_file.write_text("")

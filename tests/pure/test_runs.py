@@ -266,6 +266,7 @@ def test_ages_and_sizes_as_people_write_them():
     assert [human_size(size) for size in (12, 2048, 5 * 2**20, 3 * 2**30)] == ["12 B", "2.0 kB", "5.0 MB", "3.0 GB"]
 
 
+@pytest.mark.slow
 def test_listing_loads_nothing_heavy(tmp_path: Path):
     heavy = "{'numpy', 'pyarrow', 'jinja2', 'confluent_kafka'}"
     code = f"""import sys, pathlib

@@ -15,7 +15,7 @@ from kernel.errors import UsageError
 from kernel.verdict import ANOMALIES
 
 BAD: list[tuple[dict[str, Any], str]] = [
-    ({"scenario": "kill-all"}, r"^scenario 'kill-all' is not known: choose one of leader-election, .*, storm\.$"),
+    ({"scenario": "kill-all"}, r"^scenario 'kill-all' is not known: choose one of leader-election, .*, storm\b.*\.$"),
     ({"settings": "slow"}, r"^settings 'slow' are not known: choose one of quick, default\.$"),
     ({"options": {"speed": "1"}}, r"^option 'speed' is not one of leader-election: it has how, acks, rate, size\.$"),
     ({"options": {"how": "ask"}}, r"^how 'ask' is not known: choose one of kill, stop, pause, isolate\.$"),

@@ -184,6 +184,7 @@ def crashing(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     monkeypatch.setattr(sealing, "_join", dying(sealing._join))
 
 
+@pytest.mark.slow
 def test_a_crash_before_any_step_is_finished_by_the_next_call(run: Path, tmp_path: Path):
     """Every step that changes the disk is once not taken: from there, the next call ends where an undisturbed one does."""
     (run / "ledger" / "by-hand.jsonl").touch()
@@ -267,6 +268,7 @@ def test_a_run_whose_process_is_gone_is_closed(run: Path):
     assert sends(run) == CLOSED
 
 
+@pytest.mark.slow
 def test_a_client_that_outlives_its_trial_is_waited_for(run: Path):
     orphan = LedgerWriter(run / "ledger", "r", "orphan")
     orphan.row(op=1, ix=0, kind="send", outcome="ok", value=77)

@@ -118,6 +118,7 @@ def test_a_node_that_does_not_tell_its_version_lacks_that():
     assert [metric.name for metric in missing(metrics, told, ())] == ["kafka_server_app_version"]
 
 
+@pytest.mark.slow
 def test_everything_together():
     shaper = Shaper(selected(FROM_JMX), aliases=[Alias.CONFLUENT], max_series=10_000)
     readings = recorded("4.3.1-combined")

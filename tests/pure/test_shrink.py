@@ -19,6 +19,7 @@ def numbers(some: list[Step]) -> set[int]:
     return {int(step.at_s) for step in some}
 
 
+@pytest.mark.slow
 @given(count=st.integers(1, 20), data=st.data())
 def test_exactly_the_guilty_steps_are_left(count: int, data: st.DataObject):
     guilty = data.draw(st.sets(st.integers(0, count - 1), max_size=5))
@@ -41,6 +42,7 @@ def test_whatever_fails_is_shrunk_until_each_step_is_needed(count: int, seed: in
     assert not any(fails([*left[:place], *left[place + 1 :]]) for place in range(len(left)))
 
 
+@pytest.mark.slow
 @given(count=st.integers(1, 12), guilty=st.sets(st.integers(0, 11), min_size=1, max_size=3))
 def test_the_order_of_the_steps_is_kept_and_nothing_is_run_twice(count: int, guilty: set[int]):
     runs: list[tuple[int, ...]] = []

@@ -38,6 +38,7 @@ def test_who_has_no_page_has_no_address():
     assert Links(addresses, "../").run("2026-11-17/gone/1") is None
 
 
+@pytest.mark.slow
 @given(names)
 def test_no_two_names_share_a_page_and_none_leaves_the_site(some: list[str]):
     addresses = filed([], some)

@@ -250,6 +250,7 @@ def test_a_thousand_elections_at_once_are_one_line():
     ]
 
 
+@pytest.mark.slow
 @given(times, times)
 def test_any_night_can_be_drawn(ended: list[float], never: list[float]):
     chart = trend_chart(trend([(ended, never)]), date(2026, 11, 17), worse=True, width=338)

@@ -74,6 +74,7 @@ def test_plain_words_stay_as_they_are():
     )
 
 
+@pytest.mark.slow
 def test_it_is_never_longer_than_sixty_lines():
     names = [f"scenario-{number}" for number in range(80)]
     crowd = example_report(nights=1, baseline=False, names=(*names, "storm", "acks-exposure", "idempotence"), repeats=6)

@@ -90,6 +90,7 @@ def test_the_document_beside_the_pages_is_the_report_itself(site: Path, report: 
     assert c.Report.model_validate_json((site / "report.json").read_text()) == report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", [EMPTY, example_report(nights=3), example_report(nights=1, baseline=False)])
 def test_pages_are_well_formed_and_their_links_lead_somewhere(tmp_path: Path, made: c.Report):
     site = drawn(tmp_path, made)
@@ -159,6 +160,7 @@ def test_a_failure_that_nothing_can_be_compared_with_is_no_green_morning(tmp_pat
     assert "Baseline: none: no run of the 30 days before 2026-11-17 is known" in text(site / "index.html")
 
 
+@pytest.mark.slow
 def test_everything_that_is_worse_odd_or_missing_is_on_the_first_page(site: Path, report: c.Report):
     page = site / "index.html"
     failing = [run for run in report.runs if run.current and run.verdict != "PASS"]
@@ -307,6 +309,7 @@ def test_a_dot_leads_to_its_run(site: Path, report: c.Report):
     assert linked == {f"../runs/{run.key.replace('/', '_')}.html" for run in report.runs if run.scenario == "storm"}
 
 
+@pytest.mark.slow
 def test_of_many_runs_the_newest_are_listed_and_the_rest_is_counted(tmp_path: Path):
     made = example_report(nights=30, names=("storm",), repeats=4)
     page = drawn(tmp_path, made) / "scenarios" / "storm.html"
@@ -391,6 +394,7 @@ def test_names_of_foreign_files_stay_text_and_inside_the_site(tmp_path: Path):
     assert "<script>alert(1)</script>" in text(site / "index.html")
 
 
+@pytest.mark.slow
 def test_a_novel_in_a_file_does_not_become_the_page(tmp_path: Path):
     novel = "word " * 1000
     site = drawn(tmp_path, example_report(nights=2, sentence=novel))
@@ -406,6 +410,7 @@ def test_nothing_but_an_empty_report_has_its_page_too(tmp_path: Path):
     assert str(LAST) in words
 
 
+@pytest.mark.slow
 def test_pages_are_drawn_without_spark_and_numpy():
     code = "import sys, spark_reports.site.draw; print(sorted({'pyspark', 'numpy', 'chaos', 'pyarrow'} & set(sys.modules)))"
 
@@ -422,6 +427,7 @@ def test_two_thousand_runs_have_a_page_each_and_no_page_is_large(tmp_path: Path)
     assert max(page.stat().st_size for page in pages(site)) < 2_000_000
 
 
+@pytest.mark.slow
 def test_two_thousand_runs_in_one_night_leave_the_first_page_small(tmp_path: Path):
     made = example_report(nights=1, baseline=False, repeats=145)
     many = made.model_copy(update={"unreadable": [c.Unreadable(folder=f"/r/{n}", sentence="x" * 5000) for n in range(3000)]})
@@ -435,6 +441,7 @@ def test_two_thousand_runs_in_one_night_leave_the_first_page_small(tmp_path: Pat
     assert len(page.encode()) < 2_000_000 and "2900 more folders stand in report.json" in page
 
 
+@pytest.mark.slow
 def test_of_much_that_went_wrong_the_first_page_unfolds_some(tmp_path: Path):
     made = example_report(nights=1, baseline=False, names=("acks-exposure",), repeats=20)
     page = drawn(tmp_path, made) / "index.html"

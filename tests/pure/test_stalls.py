@@ -47,6 +47,7 @@ def test_a_process_that_was_frozen_tells_for_how_long(tmp_path: Path):
     assert WORTH_TELLING_S < stall["seconds"] <= frozen + 0.5
 
 
+@pytest.mark.slow
 def test_a_process_that_ran_has_nothing_to_tell(tmp_path: Path):
     log = EventLog(tmp_path / "events.jsonl")
     with Stalls(log):

@@ -137,6 +137,7 @@ def test_a_difference_nobody_would_notice_is_none_however_sure():
     assert fires(Sample.of([1.6] * 20), Sample.of([1.0] * 20))
 
 
+@pytest.mark.slow
 def test_shuffles_and_the_normal_distribution_agree_with_counting_all():
     chance = np.random.default_rng(7)
     values = chance.normal(9, 1, 16)

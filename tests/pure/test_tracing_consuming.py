@@ -105,6 +105,7 @@ def test_several_topics_in_one_poll_are_told_by_the_links():
     assert [dict(link.attributes or {})["messaging.destination.name"] for link in span.links] == ["orders", "books"]
 
 
+@pytest.mark.slow
 def test_links_are_bounded_and_the_count_is_not():
     stage = Stage(span_limits=SpanLimits(max_links=1000))  # ours bites before the SDK's
     poll(stage, *(message(offset=at, headers=[traceparent(f"{at + 1:032x}")]) for at in range(200)))

@@ -220,6 +220,7 @@ def test_headers_that_are_no_pairs_are_bad_and_no_more(headers: Any):
     assert read(headers) == (None, "", ("headers",))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.sampled_from(sorted(KNOWN)), values)))
 def test_no_header_whatsoever_makes_reading_fail(headers: list[tuple[str, Any]]):
     found = read(headers)
@@ -230,6 +231,7 @@ def test_no_header_whatsoever_makes_reading_fail(headers: list[tuple[str, Any]])
 # ---- writing -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(ids, st.booleans(), st.booleans(), st.sampled_from(["", "a=1", "a=1,b@c=x y"]))
 def test_w3c_comes_back_as_it_was_written(pair: tuple[str, str], sampled: bool, random: bool, state: str):
     context = TraceContext(*pair, sampled, random, state)
@@ -237,6 +239,7 @@ def test_w3c_comes_back_as_it_was_written(pair: tuple[str, str], sampled: bool, 
     assert read(written(context, ("w3c",))) == (context, "", ())
 
 
+@pytest.mark.slow
 @given(ids, st.booleans(), st.booleans())
 def test_b3_comes_back_as_it_was_written(pair: tuple[str, str], sampled: bool, debug: bool):
     context = TraceContext(*pair, sampled, debug=sampled and debug)
@@ -244,6 +247,7 @@ def test_b3_comes_back_as_it_was_written(pair: tuple[str, str], sampled: bool, d
     assert read(written(context, ("b3",))) == (context, "", ())
 
 
+@pytest.mark.slow
 @given(ids)
 def test_a_plain_trace_id_comes_back_as_it_was_written(pair: tuple[str, str]):
     assert told(*written(TraceContext(*pair, True), ("traceId",))) == TraceContext(pair[0])

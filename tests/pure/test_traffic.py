@@ -109,6 +109,7 @@ def test_a_rest_on_purpose_leaves_nothing_owing():
     assert pace.take() == pytest.approx(60 * SECOND, abs=1)
 
 
+@pytest.mark.slow
 @given(
     rate=st.integers(1, 2000).map(lambda halves: halves / 2),
     start=st.integers(0, 10**15),
@@ -150,7 +151,7 @@ BAD: list[tuple[Callable[[], Plan], str]] = [
     (lambda: ConsumerPlan(topics=TOPICS, isolation="none"), r"^isolation 'none' is not known"),
     (
         lambda: ConsumerPlan(topics=TOPICS, commit="never"),
-        r"^commit 'never' is not known: choose one of sync, auto, none\.$",
+        r"^commit 'never' is not known: choose one of sync, auto, store, none\.$",
     ),
 ]
 
@@ -382,6 +383,7 @@ def test_flat_out_a_full_queue_delays_records_and_loses_none():
     assert seen_in(fast) == Counter(kafka.handed)
 
 
+@pytest.mark.slow
 def test_flat_out_a_producer_that_takes_nothing_any_more_leaves_its_records_unknown():
     fast = flat_out(Librdkafka(room=0))
 
@@ -390,6 +392,7 @@ def test_flat_out_a_producer_that_takes_nothing_any_more_leaves_its_records_unkn
     assert [row["outcome"] for row in fast.unknown()] == ["info"] * BATCH
 
 
+@pytest.mark.slow
 def test_flat_out_remembers_one_straggler_over_many_and_forgets_the_rest():
     kafka = Librdkafka(fate=lambda number: "silence" if number == 70_000 else None)
     fast = flat_out(kafka)
@@ -426,6 +429,7 @@ def test_a_name_that_cannot_be_a_files_is_refused(traffic: Traffic, name: str):
         traffic.start(name, ConsumerPlan(topics=TOPICS))
 
 
+@pytest.mark.slow
 def test_a_producer_that_only_knows_full_speed_has_no_bursts(traffic: Traffic):
     client = traffic.start("p", ProducerPlan(topics=TOPICS, rate=None))
 
@@ -433,6 +437,7 @@ def test_a_producer_that_only_knows_full_speed_has_no_bursts(traffic: Traffic):
         client.burst(3)
 
 
+@pytest.mark.slow
 def test_a_client_that_comes_back_is_a_new_client(traffic: Traffic):
     plan = ConsumerPlan(topics=TOPICS)
 
@@ -445,11 +450,13 @@ def test_a_client_that_comes_back_is_a_new_client(traffic: Traffic):
     assert list(traffic.facts()) == ["reader", "reader.2"]
 
 
+@pytest.mark.slow
 def test_a_client_that_cannot_start_is_told_with_its_last_words(traffic: Traffic):
     with pytest.raises(SuiteError, match=r'client p ended before it was ready\. Its log ends in ".*no\.such\.setting'):
         traffic.start("p", ProducerPlan(topics=TOPICS, config={"no.such.setting": 1}))
 
 
+@pytest.mark.slow
 def test_a_client_that_ended_by_itself_is_not_passed_over_at_the_end(traffic: Traffic):
     client = traffic.start("reader", ConsumerPlan(topics=TOPICS, mode="assign"))
     client._process.kill()  # not by our order
@@ -459,6 +466,7 @@ def test_a_client_that_ended_by_itself_is_not_passed_over_at_the_end(traffic: Tr
         traffic.stop()
 
 
+@pytest.mark.slow
 def test_to_stop_the_producers_of_a_run_that_has_none_stops_nobody(traffic: Traffic):
     reader = traffic.start("reader", ConsumerPlan(topics=TOPICS, mode="assign"))
 

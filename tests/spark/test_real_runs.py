@@ -4,6 +4,7 @@ A session's worth of runs is judged at once: each gets names, transactions and v
 all of them is the sum of what is found in each. The run that comes with the tests is judged alone.
 """
 
+import json
 import os
 from collections import Counter
 from pathlib import Path
@@ -21,6 +22,7 @@ from chaos.evidence.folder import RunFolder
 from kernel.errors import SuiteError
 from kernel.ledger import COLUMNS
 from kernel.verdict import Examined
+from tests.pure.run_folders import SCHEMA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,6 +51,11 @@ def ledgers(runs: Path) -> dict[Path, Examined]:
     return found
 
 
+def as_table(file: Path) -> pa.Table:
+    rows = [json.loads(line) for line in file.read_text().splitlines() if line.strip()]
+    return pa.Table.from_pylist([{name: row.get(name) for name in COLUMNS} for row in rows], schema=SCHEMA)
+
+
 def merged(runs: list[Path], into: Path) -> dict[str, Any]:
     """All ledgers in one folder, and what their manifests say of the clients."""
     into.mkdir()
@@ -57,15 +64,17 @@ def merged(runs: list[Path], into: Path) -> dict[str, Any]:
         folder = RunFolder(run)
         clients |= {f"{number}-{name}": facts for name, facts in (folder.manifest().get("clients") or {}).items()}
         tables = [pq.read_table(file) for file in sorted(folder.ledger.glob("*.parquet"))]
+        tables += [as_table(file) for file in sorted(folder.ledger.glob("*.jsonl"))]  # a mirror's copy restates its sends
         rows = pa.concat_tables(tables, promote_options="permissive").select(list(COLUMNS))
         for name in NAMES:
             text = rows[name].cast(pa.string())
             apart = pc.binary_join_element_wise(pa.scalar(f"{number}"), text, "-", null_handling="emit_null")
             rows = rows.set_column(rows.column_names.index(name), name, apart)
-        lowest, highest = (end or 0 for end in pc.min_max(rows["value"]).as_py().values())
-        apart = pc.add(pc.subtract(rows["value"].cast(pa.int64()), lowest), first)
+        # Numbered anew, in their order: a damaged record's value may lie so far away that an offset would not fit any more.
+        rank = pc.rank(rows["value"], tiebreaker="dense")
+        apart = pc.if_else(pc.is_valid(rows["value"]), pc.add(rank.cast(pa.int64()), first), None)
         rows = rows.set_column(rows.column_names.index("value"), "value", apart)
-        first += highest - lowest + 1
+        first += rows.num_rows
         pq.write_table(rows, into / f"{number:04}.parquet")
     return clients
 
