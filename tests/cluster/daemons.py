@@ -116,14 +116,16 @@ def prometheus(
     *,
     rules: str = "",
     labels: Mapping[str, Mapping[str, str]] | None = None,
+    every: str = "1s",
 ) -> Iterator[Prometheus]:
-    """`alerts`: by name, the expression that lets each fire at once. `rules`: a whole file instead. `labels`: by target."""
+    """`alerts`: by name, the expression that lets each fire at once. `rules`: a whole file instead. `labels`: by target.
+    `every`: the time between two scrapes, and what one may take."""
     port = free_port()
     at_once = [{"alert": name, "expr": expression} for name, expression in (alerts or {}).items()]
     (folder / "rules.yml").write_text(rules or json.dumps({"groups": [{"name": "all", "rules": at_once}]}))
     scraped = [{"targets": [target], "labels": dict((labels or {}).get(target, {}))} for target in targets]
     config = {
-        "global": {"scrape_interval": "1s", "scrape_timeout": "1s", "evaluation_interval": "1s"},
+        "global": {"scrape_interval": every, "scrape_timeout": every, "evaluation_interval": "1s"},
         "rule_files": [str(folder / "rules.yml")],
         "scrape_configs": [{"job_name": "kafka", "static_configs": scraped}],
     }

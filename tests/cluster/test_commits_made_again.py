@@ -23,6 +23,7 @@ GROUP = "trial"
 LOADING = "COORDINATOR_LOAD_IN_PROGRESS"
 OFFSETS = "__consumer_offsets"
 COMMITS = 300_000  # of as many other groups: read for seven seconds on two cores
+SOON_BACK = {"reconnect.backoff.max.ms": 250}  # a slow start would else cost ten seconds, and the loading be over
 
 
 def test_what_a_loading_coordinator_refused_is_committed_once_it_has_loaded(tmp_path: Path):
@@ -36,16 +37,21 @@ def test_what_a_loading_coordinator_refused_is_committed_once_it_has_loaded(tmp_
     ):
         cluster.create_topic("orders", partitions=2, replication=1)
         traffic.start("producer", ProducerPlan(topics=topics, rate=50))
-        reader = traffic.start("reader", ConsumerPlan(topics=topics, group=GROUP))
+        reader = traffic.start("reader", ConsumerPlan(topics=topics, group=GROUP, config=SOON_BACK))
         wait_until(
             lambda: reader.status.get("committed", {}), lambda known: len(known) == 2, what="both committed", timeout=60
         )
-        fill(cluster)
-        cluster.stop(1)
-        cluster.start(1)
-        wait_until(lambda: dict(reader.status["errors"]), lambda told: LOADING in told, what=f"told {LOADING}", timeout=60)
+        reader.order("pause")
+        wait_until(lambda: reader.status["paused"], bool, what="paused", timeout=30)
+        before = sum(traffic.acked().values())
+        wait_until(lambda: sum(traffic.acked().values()), lambda now: now >= before + 20, what="records unread", timeout=60)
         traffic.stop_producers()
         acked = {f"{topic}-{partition}": count for (topic, partition), count in traffic.acked().items()}
+        fill(cluster)
+        cluster.stop(1)
+        reader.order("resume")  # it reads the last ones as soon as there is a leader, while the coordinator still loads
+        cluster.start(1)
+        wait_until(lambda: dict(reader.status["errors"]), lambda told: LOADING in told, what=f"told {LOADING}", timeout=60)
         wait_until(lambda: reader.status["committed"], lambda known: known == acked, what=f"{acked} committed", timeout=90)
         traffic.stop_consumers()
         traffic.drain(DrainPlan(topics=topics), cluster.direct_address.librdkafka())
