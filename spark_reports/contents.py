@@ -248,12 +248,13 @@ class SlowPartition(_Part):
 
 
 class Cost(_Part):
-    """How long partitions went without an acknowledgement after one kind of fault or operation: each touched partition of
-    each run is one of the spread's values."""
+    """How long partitions went without an acknowledgement after one kind of fault or operation, in runs that passed. Each
+    partition is one of the spread's values, each time it was touched, or may have been: where nobody said whom, all are."""
 
     kind: str  # rolling-upgrade, kill-broker
     scenario: str
     kafka: str
+    config: str = ""  # as a cell's; empty in reports that mixed them
     runs: int
     spread: Spread
 

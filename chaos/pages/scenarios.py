@@ -16,8 +16,10 @@ WITHOUT = {"send": "without an acknowledgement", "poll": "without a read"}
 
 
 def scenarios_page(families: Mapping[str, Mapping[str, Scenario]], runs: Sequence[Told]) -> str:
-    """A section for each scenario. `runs` are newest first; a scenario that nobody ran says so."""
-    parts = []
+    """A section for each scenario. `runs` are newest first; a scenario that nobody ran says so. Empty if nobody ran any."""
+    parts: list[str] = []
+    if not any(run.scenario in scenarios for run in runs for scenarios in families.values()):
+        return ""
     for family, scenarios in families.items():
         parts.append(f"## {FAMILY_WORDS[family]}\n")
         parts += [_section(scenario, [run for run in runs if run.scenario == name]) for name, scenario in scenarios.items()]
@@ -32,6 +34,7 @@ def _section(scenario: Scenario, runs: Sequence[Told]) -> str:
         ("Expectation", scenario.expectation),
         ("Twin", _twin(scenario)),
         ("Options", _options(scenario)),
+        ("Needs", f"{', '.join(scenario.needs)}." if scenario.needs else ""),
         ("Last result", _last(scenario, runs)),
     ):
         if words:
@@ -86,7 +89,7 @@ def _result(label: str, run: Told | None) -> str:
     if gap := longest_gap(verdict):
         facts.append(f"{seconds(gap['gap_s'], censored=bool(gap.get('censored')))} {WITHOUT[gap['kind']]}")
     held = [one for one in verdict.get("expectations") or () if one.get("holds") is True]
-    missed = [str(one.get("sentence")) for one in verdict.get("expectations") or () if one.get("holds") is False]
+    missed = [run.plain(str(one.get("sentence"))) for one in verdict.get("expectations") or () if one.get("holds") is False]
     facts += [f"{plural(len(held), 'expectation')} held"] if held else []
     words = f"{label}{verdict['verdict']}, Kafka {run.kafka}, {run.day}: {', '.join(facts)}."
     return words + (f" Not held: {' '.join(missed)}" if missed else "")

@@ -38,6 +38,11 @@ class Told:
     def kafka(self) -> str:
         return str(self.manifest.get("kafka", "unknown"))
 
+    def plain(self, words: str) -> str:
+        """On a shared cluster topics bear the id of their run, which tells the reader of a page nothing."""
+        run_id = self.manifest.get("run_id")
+        return words.replace(f"-{run_id}", "") if run_id else words
+
 
 def told(runs: Path) -> list[Told]:
     """Every run that can be read, newest first. One that is damaged or has no verdict yet says nothing."""

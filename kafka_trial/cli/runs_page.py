@@ -8,7 +8,11 @@ import typer
 from kafka_trial.cli.options import Runs
 from kernel.errors import UsageError
 
-PAGES = ("scenarios", "operations", "semantics")
+PAGES = {  # what each is made of, and the scenario that makes one
+    "scenarios": ("run of any scenario", "leader-election"),
+    "operations": ("run of an operator's task that passed", "add-broker"),
+    "semantics": ("delivery matrix that was held to Kafka's own claim", "delivery-matrix"),
+}
 WHOLE = ("semantics",)  # nothing in it is by hand
 
 
@@ -24,6 +28,9 @@ def runs_page(
     if name not in PAGES:
         raise UsageError(f"page {name!r} is not known: choose one of {', '.join(PAGES)}.", page=name)
     content = _page(name, directory)
+    if not content:
+        wanted, scenario = PAGES[name]
+        raise UsageError(f"{directory} holds no {wanted}: make one by kafka-trial run {scenario}, or give another --runs.")
     if into is None:
         print(content, end="")
         return

@@ -1,7 +1,7 @@
 """What each kind of fault and each operation cost: how long every partition that it touched went unacknowledged."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from spark_reports.contents import Cost, Run, Spread
@@ -9,9 +9,12 @@ from spark_reports.nightly.statistics import Sample
 
 
 class Kind(NamedTuple):
+    """Gaps of one kind may be one spread: those of another configuration (how=kill, how=cancel) say something else."""
+
     scenario: str
     kind: str
     kafka: str
+    config: str
 
 
 class Darkened(NamedTuple):
@@ -22,16 +25,17 @@ class Darkened(NamedTuple):
 
 
 def darkened(runs: Iterable[Run]) -> dict[Kind, Darkened]:
-    """In order of name. A run without events names no fault, and has no cost."""
+    """In order of name. Only runs that passed count: what a task costs when it is done wrong is another question.
+
+    A run without events names no fault, and has no cost.
+    """
     gaps: dict[Kind, list[tuple[float, bool]]] = defaultdict(list)
     seen: dict[Kind, set[str]] = defaultdict(set)
     for run in runs:
-        kinds = {fault.id: fault.kind for fault in run.faults if fault.kind}
-        for row in run.recovery:
-            if row.operation == "send" and row.affected and row.gap_s is not None and row.fault in kinds:
-                which = Kind(run.scenario, kinds[row.fault], run.kafka)
-                gaps[which].append((row.gap_s, row.open))
-                seen[which].add(run.key)
+        for kind, gap, is_open in _gaps(run) if run.verdict == "PASS" else ():
+            which = Kind(run.scenario, kind, run.kafka, run.config)
+            gaps[which].append((gap, is_open))
+            seen[which].add(run.key)
     return {
         which: Darkened(
             Sample.of([gap for gap, _ in gaps[which]], [is_open for _, is_open in gaps[which]]), len(seen[which])
@@ -40,8 +44,13 @@ def darkened(runs: Iterable[Run]) -> dict[Kind, Darkened]:
     }
 
 
+def _gaps(run: Run) -> Iterator[tuple[str, float, bool]]:
+    """Kind of fault, seconds, whether it never closed. Where nobody said whom a fault touches, it may be anybody."""
+    kinds = {fault.id: fault.kind for fault in run.faults if fault.kind}
+    for row in run.recovery:
+        if row.operation == "send" and row.affected is not False and row.gap_s is not None and row.fault in kinds:
+            yield kinds[row.fault], row.gap_s, row.open
+
+
 def costs(found: Mapping[Kind, Darkened], spreads: Mapping[tuple[object, ...], Spread]) -> list[Cost]:
-    return [
-        Cost(kind=which.kind, scenario=which.scenario, kafka=which.kafka, runs=one.runs, spread=spreads["cost", which])
-        for which, one in found.items()
-    ]
+    return [Cost(**which._asdict(), runs=one.runs, spread=spreads["cost", which]) for which, one in found.items()]

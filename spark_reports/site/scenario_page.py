@@ -49,6 +49,7 @@ def scenario_page(scenario: Scenario, shelves: Shelves, links: Links) -> str:
         current=nights(report.current.first, report.current.last),
         regressions=[one for one in report.regressions if one.scenario == scenario.name],
         cells=[(cell, level_of(cell), SIGNS[level_of(cell)]) for cell in cells],
+        costs=[one for one in report.costs if one.scenario == scenario.name],
         trends=_trends(trends[:MOST_TRENDS], scenario, shelves),
         trends_left_out=max(0, len(trends) - MOST_TRENDS),
         distributions=_distributions(cells[:MOST_CELLS], runs, links),

@@ -313,7 +313,7 @@ def _costs(current: list[c.Run], sentence: str) -> list[c.Cost]:
     return [
         c.Cost(
             kind=sentence or ("stop-broker" if name == "rolling-restart" else "kill-broker"), scenario=name, kafka="4.3.1",
-            runs=4, spread=spread([USUAL_S.get(name, 6.0) + one / 10 for one in range(12)]),
+            config=CONFIG, runs=4, spread=spread([USUAL_S.get(name, 6.0) + one / 10 for one in range(12)]),
         )
         for name in names
     ]  # fmt: skip

@@ -32,8 +32,17 @@ def a_run(verdict: str = "PASS", *, throttle: str = "on", day: str = "2026-11-17
         "kafka": "4.3.1",
     }
     told = {"verdict": verdict, "acknowledged": 1200, "counts": {"lost-write": 0}, "expectations": [], **said}
-    events = ({"event": "fault", "t_ns": 1, "id": "f1", "fault": "reassign"},)
-    return Told(facts, told, events)
+    return Told(facts, told, (fault("f1", "reassign"),))
+
+
+def fault(name: str, kind: str, at: int = 1, **more: Any) -> dict[str, Any]:
+    return {"event": "fault", "t_ns": at, "id": name, "fault": kind, **more}
+
+
+def passed(*events: dict[str, Any], run_id: str = "0815-ab", **said: Any) -> Told:
+    """A run that passed, in which just this happened."""
+    run = a_run(**said)
+    return replace(run, manifest={**run.manifest, "run_id": run_id}, events=events)
 
 
 def gap(seconds: float, partition: int = 0, **more: Any) -> dict[str, Any]:
@@ -42,14 +51,21 @@ def gap(seconds: float, partition: int = 0, **more: Any) -> dict[str, Any]:
 
 
 def test_a_scenario_that_nobody_ran_says_so():
-    page = scenarios_page(PAGE, [])
+    other = replace(a_run(), manifest={**a_run().manifest, "scenario": "other"})
+
+    page = scenarios_page(PAGE | {"machines": {"other": replace(MOVE, name="other")}}, [other])
 
     assert (
         "### `move`" in page
         and "- **Question.** Is it?" in page
         and "- **Twin.** `throttle=off`: it is done too soon." in page
     )
-    assert "- **Last result.** It was not run yet." in page
+    assert page.count("- **Last result.** It was not run yet.") == 1
+
+
+def test_a_page_of_nothing_is_empty():
+    assert scenarios_page(PAGE, []) == operations_page(["move"], []) == ""
+    assert scenarios_page(PAGE, [replace(a_run(), manifest={**a_run().manifest, "scenario": "other"})]) == ""
 
 
 def test_the_newest_run_counts_and_the_twin_stands_beside_it():
@@ -85,6 +101,15 @@ def test_an_expectation_that_was_missed_is_told_in_its_own_words():
     assert "Not held: It takes 3 s; it took 1 s." in scenarios_page(PAGE, [a_run("FAIL", expectations=[missed])])
 
 
+def test_what_was_missed_names_topics_without_the_name_of_their_run():
+    """As in raise-replication on 2026-11-18: without a leader was orders-040452-454d-0."""
+    missed = {"name": "led", "holds": False, "sentence": "Never without a leader; without one: orders-0815-ab-0."}
+
+    assert "Not held: Never without a leader; without one: orders-0.\n" in scenarios_page(
+        PAGE, [passed(expectations=[missed])]
+    )
+
+
 def test_an_operation_costs_what_its_partitions_waited():
     rows = [gap(0.4), gap(1.5, 1), gap(1.0), gap(9.0, 2, affected=False), gap(9.0, 3, kind="poll")]
     latency = [{"fault": "f1", "quiet_p99_ms": 20.0, "during_p99_ms": 55.0}]
@@ -95,16 +120,66 @@ def test_an_operation_costs_what_its_partitions_waited():
 
 
 def test_a_topic_of_a_shared_cluster_is_told_without_the_name_of_its_run():
-    run = a_run(recovery=[gap(0.5, topic="orders-0815-ab")])
-    named = Told({**run.manifest, "run_id": "0815-ab"}, run.verdict, run.events)
+    run = passed(fault("f1", "reassign"), recovery=[gap(0.5, topic="orders-0815-ab")])
 
-    assert "| orders-0 500 ms |" in operations_page(["move"], [named])
+    assert "| orders-0 500 ms |" in operations_page(["move"], [run])
 
 
 def test_only_what_passed_is_a_cost():
-    page = operations_page(["move"], [a_run("FAIL", recovery=[gap(5.0)]), a_run("INCONCLUSIVE", recovery=[gap(5.0)])])
+    wrong = [a_run(verdict, recovery=[gap(5.0)]) for verdict in ("FAIL", "INCONCLUSIVE")]
 
-    assert "reassign" not in page
+    assert operations_page(["move"], wrong) == ""
+    assert "orders-0 1.0 s" in operations_page(["move"], [*wrong, a_run(recovery=[gap(1.0)])])
+
+
+def test_an_operation_that_touches_nobody_shows_what_everybody_waited_all_the_same():
+    """On 2026-11-18 the page had add-broker and seven others as not judged, though every partition was."""
+    rows = [gap(seconds, number, affected=False, bound_s=2.5) for number, seconds in ((0, 0.109), (1, 0.061))]
+
+    page = operations_page(["move"], [passed(fault("f1", "add-broker", affected=[]), recovery=rows)])
+
+    assert "| none touched:<br>orders-0 109 ms<br>orders-1 61 ms | 2.5 s (noise) |" in page
+
+
+def test_of_many_partitions_that_were_not_touched_the_worst_is_told():
+    rows = [gap(number / 100, number, affected=False, bound_s=2.5) for number in range(1, 8)]
+
+    page = operations_page(["move"], [passed(fault("f1", "add-broker", affected=[]), recovery=rows)])
+
+    assert "| none touched; at most 70 ms on 7 partitions | 2.5 s (noise) |" in page
+
+
+def test_what_it_touches_and_nobody_sent_to_was_not_measured():
+    run = passed(fault("f1", "stop-broker", affected=[["other", 0]]), recovery=[gap(0.1, affected=False)])
+
+    assert "| not measured: nobody sent to what it may touch | not judged |" in operations_page(["move"], [run])
+
+
+def test_what_an_earlier_operation_answers_for_is_not_counted_with_the_later_one():
+    """As in rebalance-partitions (how=kill): while partitions are moved, a kill that touches none of them has no row."""
+    move, kill = fault("f1", "reassign", affected=[["orders", 0]]), fault("f2", "kill-broker", at=5, affected=[])
+    healed = {"event": "heal", "t_ns": 9, "id": "f1"}
+
+    within = operations_page(["move"], [passed(move, kill, healed, recovery=[gap(0.5)])])
+    after = operations_page(["move"], [passed(move, {**healed, "t_ns": 4}, kill, recovery=[gap(0.5)])])
+
+    assert (
+        "| kill-broker | `move` throttle=on | not measured: counted with reassign, under way then | not judged |" in within
+    )
+    assert "| not measured: no send of that time is charged to it | not judged |" in after
+
+
+def test_a_lost_cluster_costs_the_time_until_its_group_reads_the_mirror():
+    told = "Once started, the group reads every partition within 7.5 s (1.0 s two heartbeats; and so on); it took 0.8 s, and"
+    seen = {"name": "fail-over time", "holds": True, "sentence": f"{told} 4.1 s from the loss of the source."}
+    lost, bound = fault("f1", "lose-cluster", affected=None), {"event": "fail-over-bound", "t_ns": 9, "seconds": 7.5}
+
+    page = operations_page(["move"], [passed(lost, bound, expectations=[seen])])
+
+    assert (
+        "| fail-over: it took 0.8 s, and 4.1 s from the loss of the source | 7.5 s (once the group is started) |"
+    ) in page
+    assert "not measured: nobody sent to what it may touch" in operations_page(["move"], [passed(lost)])
 
 
 def test_a_gap_that_never_closed_is_at_least_so_long():
@@ -144,6 +219,29 @@ def test_the_command_writes_between_the_marks_or_says_what_is_wrong(tmp_path: Pa
     assert "### `leader-election`" in page.read_text()
     wrong = ran(runs_page, "weather", "--runs", tmp_path / "runs")
     assert (wrong.code, "page 'weather' is not known" in wrong.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "lacks", "make"),
+    [
+        ("scenarios", "no run of any scenario", "leader-election"),
+        ("operations", "no run of an operator's task that passed", "add-broker"),
+        ("semantics", "no delivery matrix that was held to Kafka's own claim", "delivery-matrix"),
+    ],
+)
+def test_a_folder_with_nothing_to_tell_leaves_the_page_as_it_is(tmp_path: Path, name: str, lacks: str, make: str):
+    begin, end = marks(name)
+    page, runs = tmp_path / "page.md", tmp_path / "runs"
+    page.write_text(f"# Ours\n{begin}\nwhat was seen before\n{end}\n")
+    before = page.read_text()
+    runs.mkdir()
+
+    refused = ran(runs_page, name, "--runs", runs, "--into", page)
+
+    assert (refused.code, page.read_text()) == (2, before)
+    assert f"{runs} holds {lacks}: make one by kafka-trial run {make}, or give another --runs." in " ".join(
+        refused.err.split()
+    )
 
 
 def test_every_scenario_has_a_section_that_answers_all_three_questions():

@@ -187,6 +187,20 @@ def test_runs_that_agree_share_a_figure_and_runs_that_do_not_have_each_their_own
     assert "| 1 | off | 1 | on | 25 lost of 25 |" in page
 
 
+def test_what_was_acknowledged_stands_run_by_run_as_all_that_is_held_against_it():
+    other = run()
+    other["rows"][-2]["acknowledged"] = 90
+
+    page = semantics_page([run(), other])
+
+    assert "| all | on | 2 | off | not lost, there once | nothing | 100 / 90 | 25 |" in page
+    assert "| all | on | 1 | off | not lost, there once | nothing | 100 | 25 |" in page
+
+
+def test_without_a_run_that_was_held_to_kafkas_claim_there_is_no_page():
+    assert semantics_page([]) == semantics_page([run(claim="acks-1-is-safe")]) == ""
+
+
 def test_a_forbidden_anomaly_is_printed_as_one():
     broken = run(verdict="FAIL")
     broken["rows"][-2]["observed"] = {"duplicate": 3}
@@ -201,15 +215,21 @@ def test_runs_held_to_a_wrong_claim_are_left_out():
     assert "twin" not in page
 
 
-def test_matrices_are_found_below_the_runs_with_their_verdicts(tmp_path: Path):
-    for name, started in (("b", "2026-11-17T10:00:00"), ("a", "2026-11-17T11:00:00"), ("unjudged", "2026-11-17T12:00:00")):
-        folder = tmp_path / "2026-11-17" / "delivery-matrix" / name
-        folder.mkdir(parents=True)
-        (folder / "matrix.json").write_text(json.dumps({"run_id": name, "started": started}))
-        if name != "unjudged":
-            (folder / "verdict.json").write_text('{"verdict": "PASS"}')
+def matrix_in(folder: Path, facts: Any, verdict: str | None = '{"verdict": "PASS"}') -> Path:
+    folder.mkdir(parents=True)
+    (folder / "matrix.json").write_text(json.dumps(facts))
+    if verdict:
+        (folder / "verdict.json").write_text(verdict)
+    return folder / "matrix.json"
 
-    assert [(one["run_id"], one["verdict"]) for one in read_matrices(tmp_path)] == [("b", "PASS"), ("a", "PASS")]
+
+def test_matrices_are_found_below_the_runs_with_their_verdicts(tmp_path: Path):
+    runs = tmp_path / "2026-11-17" / "delivery-matrix"
+    matrix_in(runs / "b", run(run_id="b", started="2026-11-17T10:00:00"))
+    matrix_in(runs / "a", run(run_id="a", started="2026-11-17T11:00:00"), '{"verdict": "FAIL"}')
+    matrix_in(runs / "unjudged", run(run_id="unjudged", started="2026-11-17T12:00:00"), None)
+
+    assert [(one["run_id"], one["verdict"]) for one in read_matrices(tmp_path)] == [("b", "PASS"), ("a", "FAIL")]
 
 
 def test_a_matrix_that_cannot_be_read_is_named(tmp_path: Path):
@@ -217,4 +237,27 @@ def test_a_matrix_that_cannot_be_read_is_named(tmp_path: Path):
     (tmp_path / "verdict.json").write_text("{}")
 
     with pytest.raises(UsageError, match=r"matrix\.json cannot be read as a matrix"):
+        read_matrices(tmp_path)
+
+
+@pytest.mark.parametrize("lacking", ["started", "claim", "rows"])
+def test_a_matrix_that_lacks_something_is_named_with_what_it_lacks(tmp_path: Path, lacking: str):
+    file = matrix_in(tmp_path / "run", {name: value for name, value in run().items() if name != lacking})
+
+    with pytest.raises(UsageError) as refused:
+        read_matrices(tmp_path)
+
+    assert refused.value.message == (
+        f"{file} cannot be read as a matrix: it lacks {lacking}. Move its run away, and run delivery-matrix again."
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [([{"lost": 1}], "it lacks acknowledged of a row, combination of a row"), (7, "not iterable"), ([3], "not iterable")],
+)
+def test_a_matrix_whose_rows_are_damaged_is_named(tmp_path: Path, rows: Any, why: str):
+    matrix_in(tmp_path / "run", run(rows=rows))
+
+    with pytest.raises(UsageError, match=rf"matrix\.json cannot be read as a matrix: .*{why}"):
         read_matrices(tmp_path)

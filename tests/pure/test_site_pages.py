@@ -175,6 +175,7 @@ def test_everything_that_is_worse_odd_or_missing_is_on_the_first_page(site: Path
         ],
         "anomalies": [word for one in report.anomalies for word in (f"{one.name} × {one.count}", one.sentence, one.folder)],
         "slowest": [f"{one.topic}-{one.partition}" for one in report.slowest] + ["≥ 24.0 s"],
+        "costs": [word for one in report.costs for word in (one.kind, f"{one.scenario}{one.config}", median(one.spread))],
         "delays": ["STALLED", "UnderReplicatedPartitions", "6.8 s (6.4 to 7.0 s)"],
         "audits": ["producer → warehouse", "99.99 %", "the audit topic", "1 204 511"],
         "unreadable": [word for one in report.unreadable for word in (one.folder, one.sentence)],
@@ -261,6 +262,24 @@ def test_a_scenario_has_its_promise_its_figures_its_nights_and_its_worst_run(sit
     assert len(having(page, "worse")) == 1 + 2  # in the legend, and around the judged night on a desk and on a telephone
     assert "broker 2 is killed (SIGKILL): begins at 5.1 s, seen to bite at 5.2 s, healed at 25.1 s" in words
     assert "billing is STALLED on orders-0" in words and "broker 3 leads orders-0, epoch 7" in words
+
+
+def test_what_a_scenario_cost_stands_on_its_page_by_configuration_and_nowhere_else(tmp_path: Path):
+    made = example_report(nights=1, names=("storm", "idempotence"), baseline=False)
+    ours = next(one for one in made.costs if one.scenario == "storm")
+    costs = [ours, ours.model_copy(update={"config": TWIN, "kind": "stop-broker"})]
+    site = drawn(tmp_path, made.model_copy(update={"costs": costs}))
+
+    told = section(site / "scenarios" / "storm.html", "costs")
+    assert f"kill-broker{CONFIG}" in told and f"stop-broker{TWIN}" in told and median(ours.spread) in told
+    assert "What each fault and operation cost" not in text(site / "scenarios" / "idempotence.html")
+
+
+def test_of_many_costs_the_rest_stands_on_the_pages_of_their_scenarios(tmp_path: Path):
+    made = example_report(nights=1, names=("storm",), baseline=False)
+    site = drawn(tmp_path, made.model_copy(update={"costs": made.costs * 103}))
+
+    assert "3 more stand on the pages of their scenarios." in section(site / "index.html", "costs")
 
 
 def test_trends_stand_with_what_is_worse_first_and_by_version(tmp_path: Path):
