@@ -220,13 +220,23 @@ class Administered(ABC):
 
         return committed_offsets(self.direct_address, group)
 
-    def log_ends(self, *topics: str, committed: bool = False, patience: float = 5.0) -> dict[tuple[str, int], int]:
-        """Where each log ends: for everybody, or for readers of committed records (the last stable offset). What has no
-        leader that answers within `patience` seconds is left out."""
+    def log_ends(
+        self, *topics: str, committed: bool = False, patience: float = 5.0, attempts: int = 3
+    ) -> dict[tuple[str, int], int]:
+        """Where each log ends: for everybody, or for readers of committed records (the last stable offset). Of all, or
+        `NotReady`: an answer may take `patience` seconds, and is asked for a few times; who looks again and again himself,
+        and measures how long it takes, asks once."""
         from compose.log_offsets import log_ends
 
+        where = self._places(topics)
+        return log_ends(self.direct_address, where, committed=committed, patience=patience, attempts=attempts)
+
+    def _places(self, topics: Sequence[str]) -> list[Where]:
+        """The partitions of these topics, or of all; `NotReady` while nobody knows any of one."""
         places = [(state.topic, state.partition) for state in self.view.partitions(*topics)]
-        return log_ends(self.direct_address, places, committed=committed, patience=patience)
+        if unknown := sorted(set(topics) - {topic for topic, _ in places}):
+            raise NotReady(f"no broker knows a partition of {', '.join(unknown)}: create it first, or wait for it.")
+        return places
 
     def transaction_coordinator(self, transactional_id: str) -> int:
         """The broker that coordinates the transactions of this id. Its topic is there once a producer has used one."""
@@ -239,7 +249,7 @@ class Administered(ABC):
         """Where the log of each partition begins and ends."""
         from compose.log_offsets import log_offsets
 
-        return log_offsets(self.direct_address, topic, len(self.view.partitions(topic)))
+        return log_offsets(self.direct_address, topic, len(self._places([topic])))
 
     def delete_records(self, below: Mapping[tuple[str, int], int]) -> dict[tuple[str, int], int]:
         """Delete the records below an offset of each partition; returns where the logs begin then."""

@@ -17,7 +17,7 @@ from compose.administered import Administered
 from compose.broker_config import Ports
 from compose.clocks import check_clocks
 from compose.credentials import Credentials
-from compose.disks import check_disks
+from compose.disks import check_disks, thaw_under
 from compose.frames.beside import Beside
 from compose.frames.proxy import FrameProxy
 from compose.handout import write_client_properties
@@ -84,6 +84,7 @@ class Cluster(Administered, OnMachines):
         self.view.close()
         if self._state is not None and self._state.owner is not None:
             try:
+                thaw_under(self._state.folder)  # whoever waits for a disk cannot even be killed
                 self._provider.close()
             finally:
                 demolish(self._state)

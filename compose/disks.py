@@ -1,8 +1,8 @@
 """Log directories on file systems of their own, which can be full or fail without harm to anything else.
 
-tmpfs is enough to be full. ext4, in a file by way of a loop device, also turns read-only by itself when it finds an error,
-as it does on a machine whose disk is dying; nobody can remount it so while a broker writes there. All are mounted inside
-the cluster's folder, so whoever removes the folder knows what to unmount: nothing else has to be remembered.
+tmpfs is enough to be full. ext4, in a file by way of a loop device, can also be frozen, and turns read-only by itself when
+it finds an error, as it does on a machine whose disk is dying; nobody can remount it so while a broker writes there. All are
+mounted inside the cluster's folder, so whoever removes the folder knows what to unmount: nothing else has to be remembered.
 """
 
 import fcntl
@@ -166,7 +166,10 @@ def _run(tool: str, *arguments: str, good: tuple[int, ...] = (0,)) -> None:
 
 def freeze(directory: Path) -> None:
     """Whoever writes there waits until it is thawed; what was written before is on the disk."""
-    _tell(directory, FREEZE)
+    try:
+        _tell(directory, FREEZE)
+    except OSError as refused:
+        raise NotReady(f"the disk at {directory} could not be frozen: {refused.strerror}.") from refused
 
 
 def thaw(directory: Path) -> None:

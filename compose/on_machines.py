@@ -76,7 +76,7 @@ class OnMachines(ABC):
         """The disk finds an error: it is read-only from now on, and what was not flushed is lost."""
         from compose.disks import fail
 
-        fail(self._disk(node, directory))
+        fail(self._ext4(node, directory, "fail"))
 
     def mend_disk(self, node: int, directory: int = 1) -> None:
         """Room is made on a disk that was full, one that failed is checked and mounted again; then its broker is restarted,
@@ -85,15 +85,16 @@ class OnMachines(ABC):
 
         disk = self._disk(node, directory)
         self.stop(node)
-        kind = next(disk.kind for disk in self.spec.disks if (disk.node, disk.directory) == (node, directory))
-        mend(disk) if kind == "ext4" else make_room(disk)
+        if self._kind(node, directory) == "ext4":
+            mend(disk)
+        make_room(disk)  # only now: nothing can be removed from a disk that is read-only
         self.start(node)
 
     def freeze_disk(self, node: int, directory: int = 1) -> None:
         """Every write to a log directory waits until its disk is thawed."""
         from compose.disks import freeze
 
-        freeze(self._disk(node, directory))
+        freeze(self._ext4(node, directory, "stall"))
 
     def thaw_disk(self, node: int, directory: int = 1) -> None:
         from compose.disks import thaw
@@ -119,6 +120,20 @@ class OnMachines(ABC):
                 f"log directory {directory} of node {node} has no disk of its own: start with disks=(Disk({node}),)."
             )
         return folder
+
+    def _ext4(self, node: int, directory: int, to: str) -> Path:
+        """A disk that has what tmpfs lacks: errors of its own, and a way to be frozen (FIFREEZE is EOPNOTSUPP there)."""
+        disk, kind = self._disk(node, directory), self._kind(node, directory)
+        if kind != "ext4":
+            raise UsageError(
+                f"the disk of log directory {directory} of node {node} is a {kind}, which cannot {to}: start with "
+                f'disks=(Disk({node}, {directory}, kind="ext4"),).',
+                node=node,
+            )
+        return disk
+
+    def _kind(self, node: int, directory: int) -> str:
+        return next(disk.kind for disk in self.spec.disks if (disk.node, disk.directory) == (node, directory))
 
     def set_clock(self, node: int, seconds: int) -> None:
         """Set a node's clock so many seconds ahead of the machine's, or behind; 0 sets it right."""

@@ -12,6 +12,7 @@ DEFAULT_KAFKA = "4.3.1"
 TRIED_VERSIONS = ("3.9.1", "4.1.0", "4.3.1")  # the versions the test suite runs; any other from 3.9 on may be asked for
 OLDEST = (3, 9, 0)
 SECURITY = ("plaintext", "tls", "sasl_ssl")
+DEFAULT_SECURITY = SECURITY[0]
 PROVIDERS = ("auto", "processes", "containers")
 MOST_BROKERS = 5
 MOST_LOG_DIRS = 4
@@ -41,7 +42,7 @@ class ClusterSpec:
     brokers: int = 3
     controllers: int | None = None  # None: brokers are controllers too (combined); a number: that many of their own
     kafka: str = DEFAULT_KAFKA
-    security: str = "plaintext"
+    security: str = DEFAULT_SECURITY
     certificate_days: float | None = None  # nodes' certificates expire so long after a node's start; None: in the year 3000
     config: Mapping[str, str] = field(default_factory=dict)  # broker configuration on top of Kafka's defaults
     metadata_version: str | None = None  # format as an older release would, e.g. "3.9-IV0"

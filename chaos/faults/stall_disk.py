@@ -23,8 +23,9 @@ class StallDisk:
     stall_ms: int = 500
     free_ms: int = 0
     kind: ClassVar[str] = "stall-disk"
-    # Not part of the value: from when to when each stall lasted, by the clock of the evidence.
+    # Not part of the value: from when to when each stall lasted, by the clock of the evidence, and what put an end to them.
     stalls: list[tuple[int, int]] = field(default_factory=list, init=False, repr=False, compare=False)
+    troubles: list[Exception] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.stall_ms < 1:
@@ -37,31 +38,53 @@ class StallDisk:
 
     @contextmanager
     def applied(self, arena: Arena) -> Iterator[None]:
-        over = threading.Event()
-        work = threading.Thread(target=self._stall, args=(arena.cluster, over), daemon=True)
+        self.troubles.clear()
         try:
-            work.start()
+            began = self._freeze(arena.cluster)  # in this thread: what cannot stall is refused to whoever asked for it
+            with self._stalling(arena.cluster, began):
+                yield
+        finally:
+            arena.cluster.thaw_disk(self.node, self.directory)  # harmless if it is not frozen
+        self._went_well()
+
+    @contextmanager
+    def _stalling(self, cluster: CanBeBroken, began: int) -> Iterator[None]:
+        over = threading.Event()
+        work = threading.Thread(target=self._stall, args=(cluster, began, over), daemon=True)
+        work.start()
+        try:
             yield
         finally:
             over.set()
             work.join()
 
-    def _stall(self, cluster: CanBeBroken, over: threading.Event) -> None:
-        while not over.is_set():
-            cluster.freeze_disk(self.node, self.directory)
-            began = time.monotonic_ns()
-            try:
+    def _stall(self, cluster: CanBeBroken, began: int, over: threading.Event) -> None:
+        """The disk is frozen when it begins. What goes wrong is kept: from this thread nobody would hear of it."""
+        try:
+            while True:
                 over.wait(self.stall_ms / 1000 if self.free_ms else None)
-            finally:
                 self.stalls.append((began, time.monotonic_ns()))
                 cluster.thaw_disk(self.node, self.directory)
-            over.wait(self.free_ms / 1000)
+                if over.wait(self.free_ms / 1000):
+                    return
+                began = self._freeze(cluster)
+        except Exception as trouble:
+            self.troubles.append(trouble)
+
+    def _freeze(self, cluster: CanBeBroken) -> int:
+        cluster.freeze_disk(self.node, self.directory)
+        return time.monotonic_ns()
+
+    def _went_well(self) -> None:
+        if self.troubles:
+            raise self.troubles[0]
 
     def bite(self, arena: Arena) -> str:
         """A write of our own, which can take no longer than we look: it goes on by itself when the disk does."""
         least = self.stall_ms / 2000
         deadline = time.monotonic() + dial.PATIENCE_S
         while time.monotonic() < deadline:
+            self._went_well()
             began = time.monotonic()
             writing = threading.Thread(target=_write, args=(arena.cluster, self.node, self.directory), daemon=True)
             writing.start()

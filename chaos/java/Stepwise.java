@@ -8,9 +8,16 @@ import java.io.FileOutputStream;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
@@ -21,6 +28,8 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
  */
 public class Stepwise {
     private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration CLOSE_PATIENCE = Duration.ofSeconds(5);
+    private static final int ORPHAN_PATIENCE = 15; // seconds
     private final KafkaProducer<byte[], byte[]> producer;
     private ArrayNode posted = JSON.createArrayNode(); // records whose answers nobody asked for yet
 
@@ -34,12 +43,27 @@ public class Stepwise {
         PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), true, StandardCharsets.UTF_8);
         System.setOut(System.err); // what a library prints is no answer
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        Stepwise client = new Stepwise(JSON.readTree(in.readLine()));
-        String line;
-        while ((line = in.readLine()) != null) {
-            out.println(client.answer(JSON.readTree(line)));
+        JsonNode config = JSON.readTree(in.readLine());
+        BlockingQueue<Optional<String>> steps = new LinkedBlockingQueue<>();
+        Thread listening = new Thread(() -> listen(in, steps));
+        listening.setDaemon(true);
+        listening.start();
+        Stepwise client = new Stepwise(config);
+        for (Optional<String> step = steps.take(); step.isPresent(); step = steps.take()) {
+            out.println(client.answer(JSON.readTree(step.get())));
         }
-        client.producer.close();
+        client.producer.close(CLOSE_PATIENCE); // a transaction that is open would wait for its brokers, for ever
+    }
+
+    /** When stdin ends, whoever drives us is gone, and perhaps the brokers with it: a step may never come to its end. */
+    private static void listen(BufferedReader in, BlockingQueue<Optional<String>> steps) {
+        try {
+            in.lines().forEach(line -> steps.add(Optional.of(line)));
+        } finally {
+            steps.add(Optional.empty());
+            Executor later = CompletableFuture.delayedExecutor(ORPHAN_PATIENCE, TimeUnit.SECONDS);
+            later.execute(() -> Runtime.getRuntime().halt(1));
+        }
     }
 
     private String answer(JsonNode step) throws Exception {

@@ -6,12 +6,15 @@ chaos/java/Stepwise.java.
 
 import json
 import os
+import queue
 import sys
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 PATIENCE = 60.0  # seconds for a call of the transactional API
+ORPHAN_PATIENCE = 15.0  # seconds
 AGAIN = 20  # times that a step may be repeated: librdkafka leaves that to the caller
 
 
@@ -76,9 +79,21 @@ def _noting(row: dict[str, Any]) -> Callable[[Any, Any], None]:
 
 
 def main() -> None:
-    client = Stepping(json.loads(sys.stdin.readline()))
-    for line in sys.stdin:
+    config = json.loads(sys.stdin.readline())
+    steps: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(steps,), daemon=True).start()
+    client = Stepping(config)
+    while (line := steps.get()) is not None:
         os.write(1, (json.dumps(client.answer(json.loads(line))) + "\n").encode())
+
+
+def _listen(steps: "queue.SimpleQueue[str | None]") -> None:
+    """When stdin ends, whoever drives us is gone, and perhaps the brokers with it: a step may take twenty minutes then."""
+    for line in sys.stdin:
+        steps.put(line)
+    steps.put(None)
+    time.sleep(ORPHAN_PATIENCE)
+    os._exit(1)
 
 
 if __name__ == "__main__":

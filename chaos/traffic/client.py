@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ class Client:
         self.name, self.plan, self.config = name, plan, dict(task["config"])
         self.status: dict[str, Any] = {}
         self.killed = False
+        self._orders = 0
         self._log = log
         with log.open("ab") as words:
             self._process = subprocess.Popen(
@@ -47,6 +47,7 @@ class Client:
         self._wait("ready", timeout)
 
     def order(self, word: str) -> None:
+        self._orders += 1
         self._write(word)
 
     def burst(self, count: int, timeout: float = 30) -> list[int]:
@@ -80,13 +81,14 @@ class Client:
         return isinstance(self.plan, ProducerPlan) and (self.plan.transaction or 0) > 1
 
     def rest(self, timeout: float = 60) -> None:
-        """Have a producer pause, and return when it has an answer to everything it sent."""
+        """Have it pause. When this returns, a producer has an answer to everything it sent, and a consumer takes no more."""
         self.order("pause")
-        mark = time.monotonic()
+        orders, sends = self._orders, isinstance(self.plan, ProducerPlan)
         wait_until(
             lambda: self.status,
-            lambda status: status.get("at", 0) > mark + 0.2 and status.get("open") == 0,
-            what=f"{self.name} has an answer to everything it sent",
+            # Orders are taken between two polls, and a poll may last as long as a commit: older reports do not count.
+            lambda now: now.get("orders", 0) >= orders and (now.get("open") == 0 if sends else bool(now.get("paused"))),
+            what=f"{self.name} has an answer to everything it sent" if sends else f"{self.name} paused",
             timeout=timeout,
             every=0.02,
         )
@@ -143,7 +145,7 @@ class Client:
         assert self._process.stdout is not None  # noqa: S101
         try:
             for line in self._process.stdout:
-                self.status = {**self.status, **json.loads(line), "at": time.monotonic()}
+                self.status = {**self.status, **json.loads(line)}
         except ValueError:  # the pipe was closed, or the last line was cut off by a kill
             pass
 

@@ -176,19 +176,26 @@ class Piping:
         return self._group_committed(_next(records))
 
     def _group_committed(self, offsets: list[Any]) -> bool:
-        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka import KafkaError
 
-        gone = (KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION, KafkaError.FENCED_INSTANCE_ID)
+        gone = {KafkaError.UNKNOWN_MEMBER_ID, KafkaError.ILLEGAL_GENERATION, KafkaError.FENCED_INSTANCE_ID}
         deadline = time.monotonic() + COMMIT_AGAIN
         while time.monotonic() < deadline:
-            try:
-                self._consumer.commit(offsets=offsets, asynchronous=False)
-                return True
-            except KafkaException as trouble:
-                if kafka_error(trouble).code() in gone:
-                    return False
-                time.sleep(0.1)
+            offsets, codes = self._refused(offsets)
+            if not offsets or codes & gone:
+                return not offsets
+            time.sleep(0.1)
         return False
+
+    def _refused(self, offsets: list[Any]) -> tuple[list[Any], set[int]]:
+        """Those that the group did not take, and the errors: of all together, or of single partitions."""
+        from confluent_kafka import KafkaException
+
+        try:
+            refused = [where for where in self._consumer.commit(offsets=offsets, asynchronous=False) if where.error]
+        except KafkaException as trouble:
+            return offsets, {kafka_error(trouble).code()}
+        return refused, {where.error.code() for where in refused}
 
     # ---- once more --------------------------------------------------------------------------------------------
 
@@ -209,12 +216,32 @@ class Piping:
         self.renewed += 1
 
     def _rewind(self) -> None:
+        """All of it or none: of a partition that stayed ahead inputs would be skipped, and Kafka be blamed for it."""
+        deadline, back = time.monotonic() + PATIENCE, set[tuple[str, int]]()
+        # Asked anew each time: what is no longer ours begins at what is committed, for whoever has it.
+        while ahead := [where for where in self._consumer.assignment() if _place(where) not in back]:
+            if time.monotonic() >= deadline:
+                names = ", ".join(f"{where.topic}-{where.partition}" for where in ahead)
+                raise SuiteError(
+                    f"{names} could not be set back within {PATIENCE:g} s to what group {self.plan.group} has committed, "
+                    "and inputs would be skipped: see whether the group's coordinator answers."
+                )
+            back |= (done := self._set_back(ahead))
+            if len(done) < len(ahead):
+                time.sleep(0.1)
+
+    def _set_back(self, ahead: list[Any]) -> set[tuple[str, int]]:
+        """Those that are. One whose offset came with an error is not: it would begin at 0, and everything come twice."""
         from confluent_kafka import KafkaException, TopicPartition
 
-        assigned = self._consumer.assignment()
-        with suppress(KafkaException):  # no longer ours: whoever has it begins at what is committed
-            for where in self._consumer.committed(assigned, timeout=PATIENCE) if assigned else []:
-                self._consumer.seek(TopicPartition(where.topic, where.partition, max(where.offset, 0)))
+        done = set()
+        with suppress(KafkaException):  # no coordinator, or one that still loads
+            for where in self._consumer.committed(ahead, timeout=OFFSETS_PATIENCE):
+                with suppress(KafkaException):  # just assigned, or just taken away
+                    if where.error is None:
+                        self._consumer.seek(TopicPartition(*_place(where), max(where.offset, 0)))
+                        done.add(_place(where))
+        return done
 
     # ---- keeping account --------------------------------------------------------------------------------------
 
@@ -231,6 +258,10 @@ class Piping:
             self._producer.close()
         self._ledger.finish()
         report(self.status())
+
+
+def _place(where: Any) -> tuple[str, int]:
+    return where.topic, where.partition
 
 
 def _next(records: list[Any]) -> list[Any]:

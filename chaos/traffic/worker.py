@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -33,14 +34,37 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever started us, who will tell us
     _wake_when_orphaned()
     task = json.loads(sys.stdin.readline())
-    orders: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    orders = Orders()
+    threading.Thread(target=_listen, args=(orders.waiting,), daemon=True).start()
     client = _client(task)
     _report({"ready": True})
-    client.run(lambda: None if orders.empty() else orders.get(), _report)
-    _report({"closed": True})
+    try:
+        client.run(orders.take, lambda facts: _report({**facts, "orders": orders.taken}))
+        _report({"closed": True})
+    finally:
+        _leave(client)
+
+
+def _leave(client: Any) -> None:
+    """A producer that hangs would not let the interpreter end, and one that ended by an error must be seen to be gone."""
     if isinstance(client, Piping) and client.stuck:
-        os._exit(0)  # a producer that hangs would not let the interpreter end
+        if (trouble := sys.exception()) is not None:
+            traceback.print_exception(trouble)
+        os._exit(0 if trouble is None else 1)
+
+
+class Orders:
+    """What the client is told, one at a time. Reports say how many it has taken: so one that is older can be told apart."""
+
+    def __init__(self) -> None:
+        self.waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self.taken = 0
+
+    def take(self) -> str | None:
+        if self.waiting.empty():
+            return None
+        self.taken += 1
+        return self.waiting.get()
 
 
 def _client(task: dict[str, Any]) -> Producing | Consuming | Piping | Draining:

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import traceback
 from types import FrameType
 from typing import Annotated
 
@@ -31,7 +32,7 @@ from kafka_trial.cli import (
     up,
 )
 from kafka_trial.cli.screen import complain
-from kernel.errors import MissingTool, SuiteError
+from kernel.errors import SuiteError
 
 EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 wrong usage, 3 inconclusive, 4 our own failure."
 
@@ -84,31 +85,46 @@ def main() -> None:
     except SuiteError as error:
         complain(error.message)
         sys.exit(error.exit_code)
-    except ModuleNotFoundError as error:
-        if error.name not in EXTRAS:
-            raise
-        command = sys.argv[1] if len(sys.argv) > 1 else ""
-        of = {
-            "alerts": "dashboards",
-            "dashboards": "dashboards",
-            "lag": "lag",
-            "lag-monitor": "lag",
-            "audit": "audit",
-            "report": "reports",
-        }
-        extra = of.get(command, EXTRAS[error.name])
-        who = {
-            "dashboards": "dashboards and alerts need",
-            "lag": "the lag monitor needs",
-            "audit": "the audit needs",
-            "reports": "Spark reports need",
-            "trials": "trials need",
-            "exporter": "exporter and probe need",
-        }[extra]
-        complain(f"{error.name} is not installed: {who} it. Install it with pip install 'kafka-trial[{extra}]'.")
-        sys.exit(MissingTool.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
+            _without(error.name)
+        else:
+            _confess(error)
+        sys.exit(SuiteError.exit_code)
+
+
+def _without(module: str) -> None:
+    command = sys.argv[1] if len(sys.argv) > 1 else ""
+    of = {
+        "alerts": "dashboards",
+        "dashboards": "dashboards",
+        "lag": "lag",
+        "lag-monitor": "lag",
+        "audit": "audit",
+        "report": "reports",
+    }
+    extra = of.get(command, EXTRAS[module])
+    who = {
+        "dashboards": "dashboards and alerts need",
+        "lag": "the lag monitor needs",
+        "audit": "the audit needs",
+        "reports": "Spark reports need",
+        "trials": "trials need",
+        "exporter": "exporter and probe need",
+    }[extra]
+    complain(f"{module} is not installed: {who} it. Install it with pip install 'kafka-trial[{extra}]'.")
+
+
+def _confess(error: Exception) -> None:
+    """Python itself would end with 1, which is a verdict here. The traceback comes without a switch: a trial that is run
+    again for it may well not fail again."""
+    traceback.print_exception(error)
+    what = " ".join(f"{type(error).__name__}: {error}".split()).rstrip(":.")
+    complain(
+        f"{what}. Nobody foresaw that: it is a defect of ours and no verdict. Please report it with the traceback above."
+    )
 
 
 def _end(number: int, frame: FrameType | None) -> None:

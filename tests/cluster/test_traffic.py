@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -227,6 +228,26 @@ def test_a_group_shares_the_partitions_reads_everything_and_commits_it(stage: St
     told = {(row["topic"], row["partition"]): row["offset"] for row in only(found, kind="drained")}
     assert stage.cluster.committed(group) == told
     assert stage.judged()["verdict"] == "PASS"
+
+
+def test_a_consumer_at_rest_takes_nothing_until_it_is_told_to_go_on(stage: Stage):
+    topics = stage.topic()
+    reader = stage.start("r", ConsumerPlan(topics=topics, mode="assign"))
+    producer = stage.start("p", ProducerPlan(topics=topics, rate=50))
+    stage.acknowledged(5)
+    for _ in range(3):  # a rest that is asked for again is not taken for the one before
+        reader.rest()
+        before = stage.traffic.read()
+
+        burst = producer.burst(20)
+        producer.rest()
+        time.sleep(0.5)  # more than a fetch takes; there is no state to wait for, because nothing must happen
+
+        assert stage.traffic.read() == before
+        reader.order("resume")
+        stage.traffic.wait_caught_up()
+
+    assert set(burst) <= set(values(stage.finish(), client="r"))
 
 
 # ---- transactions -------------------------------------------------------------------------------------------------

@@ -37,6 +37,7 @@ from compose.links import Link, links_between
 from compose.toxics import Bandwidth, Blackhole, Cut, Latency, LimitData, Reset, Slicer, SlowClose
 from kernel.cluster import PartitionState
 from kernel.errors import NotReady, UsageError
+from kernel.waiting import wait_until
 
 SOME = (Link("client", 2), Link(3, 1, "replication"))
 EACH = (
@@ -150,6 +151,42 @@ def test_a_frozen_client_is_thawed_even_if_the_block_fails():
         raise ZeroDivisionError
 
     assert here.traffic.done == [("pause", "consumer-1"), ("resume", "consumer-1")]
+
+
+def test_a_disk_stalls_again_and_again_and_is_thawed_in_the_end():
+    here, fault = arena(), StallDisk(2, stall_ms=1, free_ms=1)
+
+    with pytest.raises(ZeroDivisionError), fault.applied(here):
+        wait_until(lambda: len(fault.stalls), lambda stalls: stalls > 2, what="three stalls", timeout=30, every=0.001)
+        raise ZeroDivisionError
+
+    freeze, thaw = ("freeze_disk", 2, 1), ("thaw_disk", 2, 1)
+    assert here.cluster.done[:4] == [freeze, thaw, freeze, thaw]
+    assert here.cluster.done[-1] == thaw
+    assert (here.cluster.done.count(freeze), fault.troubles) == (len(fault.stalls), [])
+
+
+def test_a_disk_that_cannot_stall_is_refused_to_whoever_asked_for_it():
+    here, fault = arena(refuses="freeze_disk"), StallDisk(2)
+
+    with pytest.raises(ZeroDivisionError), fault.applied(here):
+        raise AssertionError("it is refused before anything is said to stall")
+
+    assert here.cluster.done == [("freeze_disk", 2, 1), ("thaw_disk", 2, 1)]
+
+
+def test_a_disk_that_stalls_no_more_is_told_by_its_probe_and_in_the_end():
+    here, fault = arena(), StallDisk(2, stall_ms=1, free_ms=1)
+
+    with pytest.raises(ZeroDivisionError), fault.applied(here):
+        here.cluster.freeze_disk = _divided
+        wait_until(lambda: fault.troubles, bool, what="the second stall refused", timeout=30, every=0.001)
+        with pytest.raises(ZeroDivisionError):
+            fault.bite(here)
+
+
+def _divided(*_: object) -> None:
+    raise ZeroDivisionError
 
 
 def test_a_silent_partition_swallows_both_directions():

@@ -1,14 +1,19 @@
-"""Disks and clocks of their own are refused in one sentence where they cannot be, and every mount of ours is found again."""
+"""Disks and clocks of their own are refused in one sentence where they cannot be; disks are mended, thawed and found."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from compose import clocks, disks
 from compose.clocks import check_clocks, clock_environment, clock_text, faketime, set_clock
+from compose.cluster import Cluster
 from compose.disks import Disk, check_disks, mount_points, write_refused
+from compose.on_machines import OnMachines
 from compose.spec import ClusterSpec
-from kernel.errors import UsageError
+from compose.state import ClusterState
+from kernel.cluster import ClusterAddress
+from kernel.errors import NotReady, UsageError
 
 MOUNTS = [
     "22 1 254:0 / / rw,relatime - ext4 /dev/vda rw",
@@ -108,3 +113,81 @@ def test_a_write_that_is_taken_is_not_called_refused(tmp_path: Path):
     assert write_refused(tmp_path) == ""
     assert list(tmp_path.iterdir()) == []
     assert write_refused(tmp_path / "nowhere") == "No such file or directory"
+
+
+# ---- what a disk can do ---------------------------------------------------------------------------------------
+
+
+class Machine(OnMachines):
+    """Of one node whose disks are folders; what is done to it is written down."""
+
+    provider, direct_address = "processes", ClusterAddress("127.0.0.1:1")
+
+    def __init__(self, folder: Path, *disks: Disk) -> None:
+        self.spec, self._folder = ClusterSpec(brokers=1, log_dirs=2, disks=disks), folder
+        self.done: list[str] = []
+
+    def start(self, broker: int, *, wait: bool = True) -> None:
+        self.done.append("started")
+
+    def stop(self, broker: int) -> None:
+        self.done.append("stopped")
+
+    def create_topic(self, topic: str, **_: object) -> None: ...
+
+    def _known(self, node: int) -> None: ...
+
+    def _disk(self, node: int, directory: int) -> Path:
+        return self._folder
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    one = Machine(tmp_path, Disk(1), Disk(1, 2, "ext4"))
+    for verb in ("fail", "freeze", "mend", "make_room"):
+        monkeypatch.setattr(disks, verb, lambda _, verb=verb: one.done.append(verb))
+    return one
+
+
+@pytest.mark.parametrize(("verb", "what"), [("fail_disk", "fail"), ("freeze_disk", "stall")])
+def test_a_tmpfs_can_neither_fail_nor_stall(machine: Machine, verb: str, what: str):
+    with pytest.raises(UsageError) as refused:
+        getattr(machine, verb)(1)
+
+    sentence = f"the disk of log directory 1 of node 1 is a tmpfs, which cannot {what}: start with "
+    assert str(refused.value) == sentence + 'disks=(Disk(1, 1, kind="ext4"),).'
+    assert machine.done == []
+
+
+def test_an_ext4_can_do_both(machine: Machine):
+    machine.fail_disk(1, 2)
+    machine.freeze_disk(1, 2)
+
+    assert machine.done == ["fail", "freeze"]
+
+
+@pytest.mark.parametrize(("directory", "healed"), [(1, ["make_room"]), (2, ["mend", "make_room"])], ids=["tmpfs", "ext4"])
+def test_there_is_room_on_a_mended_disk_of_either_kind(machine: Machine, directory: int, healed: list[str]):
+    machine.mend_disk(1, directory)
+
+    assert machine.done == ["stopped", *healed, "started"]
+
+
+def test_a_disk_that_cannot_be_frozen_is_told_in_a_sentence(tmp_path: Path):
+    with pytest.raises(
+        NotReady, match=rf"^the disk at {tmp_path}/nowhere could not be frozen: No such file or directory\.$"
+    ):
+        disks.freeze(tmp_path / "nowhere")
+
+
+def test_disks_are_thawed_before_brokers_are_ended_who_may_wait_for_them(monkeypatch: pytest.MonkeyPatch):
+    done: list[str] = []
+    monkeypatch.setattr("compose.cluster.thaw_under", lambda folder: done.append(f"{folder.name} thawed"))
+    monkeypatch.setattr("compose.cluster.demolish", lambda _: done.append("all removed"))
+    cluster = Cluster()
+    cluster._state = ClusterState("abc", "processes", owner=(1, 0.0))
+    cluster._provider = SimpleNamespace(close=lambda: done.append("brokers ended"))  # type: ignore[assignment]
+
+    cluster.close()
+
+    assert done == ["abc thawed", "brokers ended", "all removed"]

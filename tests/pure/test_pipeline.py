@@ -1,17 +1,21 @@
 """A pipeline's values, its plan, what a closed ledger says of transactions, and who coordinates them: both ways."""
 
 import threading
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chaos.evidence.account import Account
 from chaos.evidence.seal import seal
+from chaos.traffic import worker
 from chaos.traffic.client import Client
-from chaos.traffic.piping import BATCHES, INPUTS, LIVES, input_of, output_value
+from chaos.traffic.piping import BATCHES, INPUTS, LIVES, Piping, input_of, output_value
 from chaos.traffic.plans import ConsumerPlan, PipelinePlan, Plan, ProducerPlan, from_json, to_json
 from chaos.traffic.traffic import VALUES_EACH
 from chaos.traffic.transacting import answered
@@ -130,6 +134,139 @@ def test_a_killed_pipelines_values_are_unknown_and_what_it_read_hides_none_of_th
     rows = pq.read_table(ledger / "pipeline-1.parquet").to_pylist()
     assert {row["value"] for row in rows if row["outcome"] == "info"} == {10, 30}
     assert len(rows) == 5
+
+
+# ---- once more ----------------------------------------------------------------------------------------------------
+
+
+class Group:
+    """A consumer with two partitions, whose coordinator gives these answers in turn, and the last one ever after.
+
+    An answer is the error of all together, or by partition an offset, or the error of that one."""
+
+    def __init__(self, *answers: KafkaError | dict[int, int | KafkaError], refuses: dict[int, int] | None = None) -> None:
+        self._answers, self._refuses = list(answers), dict(refuses or {})  # how many seeks of a partition are refused
+        self.asked: list[list[int]] = []
+        self.sought: list[tuple[int, int]] = []
+
+    def assignment(self) -> list[TopicPartition]:
+        return [TopicPartition("orders", partition) for partition in (0, 1)]
+
+    def committed(self, asked: list[TopicPartition], timeout: float) -> list[Any]:
+        return self._answered(asked)
+
+    def commit(self, *, offsets: list[Any], asynchronous: bool) -> list[Any]:
+        return self._answered(offsets)
+
+    def seek(self, where: TopicPartition) -> None:
+        if self._refuses.get(where.partition, 0) > 0:
+            self._refuses[where.partition] -= 1
+            raise KafkaException(KafkaError(KafkaError._STATE))
+        self.sought.append((where.partition, where.offset))
+
+    def _answered(self, asked: list[Any]) -> list[Any]:
+        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
+        self.asked.append([where.partition for where in asked])
+        if isinstance(answer, KafkaError):
+            raise KafkaException(answer)
+        return [self._told(where.partition, answer[where.partition]) for where in asked]
+
+    def _told(self, partition: int, answer: int | KafkaError) -> SimpleNamespace:
+        known = {"offset": answer, "error": None} if isinstance(answer, int) else {"offset": -1001, "error": answer}
+        return SimpleNamespace(topic="orders", partition=partition, **known)
+
+
+LOADING, FENCED = (KafkaError(code) for code in (KafkaError.COORDINATOR_LOAD_IN_PROGRESS, KafkaError.ILLEGAL_GENERATION))
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chaos.traffic.piping.PATIENCE", 0.3)
+    monkeypatch.setattr("chaos.traffic.piping.COMMIT_AGAIN", 0.3)
+
+
+def piping(group: Group) -> Piping:
+    client = object.__new__(Piping)
+    client.plan, client._consumer = pipeline(), group
+    return client
+
+
+def test_an_undone_batch_goes_back_to_what_is_committed_or_to_the_beginning():
+    group = Group({0: 7, 1: -1001})
+
+    piping(group)._rewind()
+
+    assert group.sought == [(0, 7), (1, 0)]
+
+
+def test_a_coordinator_that_does_not_know_yet_is_asked_again():
+    group = Group(LOADING, {0: 7, 1: 5})
+
+    piping(group)._rewind()
+
+    assert group.sought == [(0, 7), (1, 5)]
+
+
+def test_an_offset_with_an_error_is_not_the_beginning():
+    group = Group({0: LOADING, 1: 5}, {0: 7})
+
+    piping(group)._rewind()
+
+    assert (group.sought, group.asked) == ([(1, 5), (0, 7)], [[0, 1], [0]])
+
+
+def test_one_partition_that_cannot_be_set_back_leaves_none_of_the_others_ahead():
+    group = Group({0: 7, 1: 5}, refuses={0: 1})
+
+    piping(group)._rewind()
+
+    assert (group.sought, group.asked) == ([(1, 5), (0, 7)], [[0, 1], [0]])
+
+
+def test_a_pipeline_that_cannot_go_back_ends_instead_of_skipping(impatient: None):
+    group = Group({0: 7, 1: LOADING})
+
+    with pytest.raises(SuiteError, match=r"^orders-1 could not be set back within 0\.3 s to what group pipeline has comm"):
+        piping(group)._rewind()
+
+
+def test_what_a_group_did_not_take_is_told_again():
+    group = Group({0: 7, 1: LOADING}, {1: 5})
+
+    assert piping(group)._group_committed([TopicPartition("orders", 0, 7), TopicPartition("orders", 1, 5)])
+    assert group.asked == [[0, 1], [1]]
+
+
+@pytest.mark.parametrize("answer", [FENCED, {0: 7, 1: FENCED}], ids=["all", "one"])
+def test_who_is_no_longer_a_member_has_not_committed(answer: Any):
+    group = Group(answer)
+
+    assert not piping(group)._group_committed(group.assignment())
+    assert group.asked == [[0, 1]]
+
+
+def test_a_commit_that_is_never_taken_has_not_been_made(impatient: None):
+    assert not piping(Group({0: 7, 1: LOADING}))._group_committed(Group().assignment())
+
+
+@pytest.mark.parametrize(("trouble", "code"), [(None, 0), (SuiteError("orders-1 could not be set back."), 1)])
+def test_a_pipeline_whose_producer_hangs_is_gone_all_the_same(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], trouble: SuiteError | None, code: int
+):
+    left: list[int] = []
+    monkeypatch.setattr(worker.os, "_exit", left.append)
+    client = object.__new__(Piping)
+    client.stuck = [object()]
+
+    with suppress(SuiteError):
+        try:
+            if trouble:
+                raise trouble
+        finally:
+            worker._leave(client)
+
+    assert left == [code]
+    assert ("orders-1 could not be set back." in capsys.readouterr().err) is bool(trouble)
 
 
 # ---- the account --------------------------------------------------------------------------------------------------

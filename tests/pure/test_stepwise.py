@@ -1,6 +1,7 @@
 """A producer that is driven step by step leaves the rows that anybody's would, whatever its program answers."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from chaos.stepwise import client as driver
+from chaos.stepwise import librdkafka
 from chaos.stepwise.client import StepwiseProducer
 from interceptors.ledger.ledger_writer import LedgerWriter
 from kernel.errors import NotReady
@@ -118,3 +120,29 @@ def test_both_libraries_know_the_same_steps():
 
     for step in ("init", "begin", "post", "flush", "commit", "abort"):
         assert f'case "{step}" ->' in java and json.dumps(step) in python
+
+
+# ---- whoever drives it is killed ------------------------------------------------------------------------------
+
+ORPHAN = "from chaos.stepwise import librdkafka; librdkafka.ORPHAN_PATIENCE = 0.3; librdkafka.main()"
+
+
+@pytest.mark.parametrize(("steps", "code"), [([{"do": "init"}], 1), ([], 0)], ids=["in the middle of a step", "idle"])
+def test_without_its_driver_it_ends_though_no_broker_answers(steps: list[dict[str, str]], code: int):
+    config = {"bootstrap.servers": "127.0.0.1:1", "transactional.id": "orphan", "log_level": 0}
+    lines = "".join(json.dumps(line) + "\n" for line in (config, *steps))
+
+    done = subprocess.run(
+        [sys.executable, "-c", ORPHAN], input=lines, capture_output=True, text=True, cwd=driver.TOP, timeout=30, check=False
+    )
+
+    assert (done.returncode, done.stdout) == (code, ""), done.stderr
+
+
+def test_both_libraries_have_as_long_to_end_without_their_driver():
+    """Java's is not run here. That its steps are taken by another thread than the one which hears the end is what counts."""
+    java = driver.SOURCE.read_text()
+
+    assert f"int ORPHAN_PATIENCE = {librdkafka.ORPHAN_PATIENCE:.0f};" in java
+    assert "new Thread(() -> listen(in, steps))" in java and "Runtime.getRuntime().halt(1)" in java
+    assert "producer.close()" not in java, "it would wait for ever with a transaction open and no brokers"
