@@ -14,8 +14,11 @@ from chaos.scenarios.scenario import Scenario
 from chaos.schedule import Schedule
 from chaos.settings import DEFAULT, Settings, settings_named
 from chaos.trial import Say, Trial, TrialOver
+from compose.clocks import check_clocks
 from compose.cluster import Cluster
-from compose.spec import DEFAULT_KAFKA, ClusterSpec, check_version
+from compose.disks import check_disks
+from compose.providers import provider_named
+from compose.spec import DEFAULT_KAFKA, DEFAULT_SECURITY, ClusterSpec, check_version
 from kernel.errors import NotReady, UsageError
 from kernel.verdict import ANOMALIES
 
@@ -34,7 +37,7 @@ class Wishes:
     brokers: int | None = None
     kafka: str = DEFAULT_KAFKA
     provider: str = "auto"
-    security: str = "plaintext"
+    security: str = DEFAULT_SECURITY
     runs: Path = RUNS
     permitted: Sequence[str] = ()
     replay: Path | None = None  # the schedule.json of an earlier run
@@ -60,6 +63,13 @@ def plan(wishes: Wishes) -> Plan:
     scenario.cluster(wishes.brokers)  # refused first, if there are too few
     options = scenario.chosen(wishes.options, wishes.brokers)
     cluster = _cluster(scenario, wishes, settings, options)
+    if scenario.plaintext and cluster.security != "plaintext":
+        raise UsageError(
+            f"{scenario.name} tells single requests apart, which it cannot where everything is encrypted: leave out "
+            f"--security {cluster.security}."
+        )
+    if scenario.since and check_version(cluster.kafka) < check_version(scenario.since):
+        raise UsageError(f"{scenario.name} needs Kafka {scenario.since} or newer, not {cluster.kafka}: use another version.")
     if options.get("protocol") == "consumer" and check_version(wishes.kafka) < KIP_848:
         raise UsageError(
             f"protocol 'consumer' needs Kafka 4.0 or newer, not {wishes.kafka}: use classic, or another version."
@@ -82,8 +92,26 @@ def plan(wishes: Wishes) -> Plan:
 def _cluster(scenario: Scenario, wishes: Wishes, settings: Settings, options: Mapping[str, str]) -> ClusterSpec:
     wanted = scenario.cluster(wishes.brokers)
     special = dict(scenario.spec(options))
+    for what, asked, usual in (("kafka", wishes.kafka, DEFAULT_KAFKA), ("security", wishes.security, DEFAULT_SECURITY)):
+        if what in special and asked not in (usual, special[what]):
+            own = next((name for name in scenario.options if options[name] == special[what]), None)
+            instead = f"say -o {own}={asked}" if own else "leave it out"
+            raise UsageError(f"--{what} {asked} cannot be: {scenario.name} itself decides on {special[what]}; {instead}.")
     config = {**settings.brokers, **wanted.pop("config"), **special.pop("config", {})}
     return ClusterSpec(**{**wanted, "kafka": wishes.kafka, "security": wishes.security, **special}, config=config)
+
+
+def check_here(wanted: Plan, provider: str) -> None:
+    """Whether it can be done on this machine, with brokers of this provider: told before anything is started."""
+    there = provider_named(provider)
+    if wanted.scenario.processes and there != "processes":
+        raise UsageError(
+            f"{wanted.scenario.name} reaches into what brokers keep or send, so they have to be processes of this machine: "
+            "use --provider processes.",
+            provider=there,
+        )
+    check_disks(wanted.cluster.disks, there)
+    check_clocks(wanted.cluster.clocks, there)
 
 
 def run(
@@ -97,6 +125,7 @@ def run(
     """Run a scenario to its verdict. On a `cluster` that is handed in, the run leaves nothing of its own behind.
     `watch` is given the trial once it is there, to show its counts; `observe` is around it until its clients have ended."""
     wanted = plan(wishes)
+    check_here(wanted, wishes.provider if cluster is None else cluster.provider)
     if cluster is not None:
         folder = _run_on(cluster, wanted, wishes.runs, say, watch, observe, shared=True)
     else:

@@ -7,7 +7,7 @@ made. So a verdict can be made again, by another engine or years later.
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from chaos.bounds import Bound, Given, event_bounds
@@ -215,11 +215,15 @@ class Trial:
             raise TrialOver from trouble
 
     def stays(self, name: str, look: Callable[[], bool], *, seconds: float, words: str) -> None:
-        """Something that must not change for a while, looked at all the time."""
-        end, held = time.monotonic() + seconds, True
+        """Something that must not change for a while, looked at all the time. A look that nobody answers is none."""
+        end, held, looks = time.monotonic() + seconds, True, 0
         while held and time.monotonic() < end:
-            held = look()
+            with suppress(NotReady):
+                held, looks = look(), looks + 1
             time.sleep(0.05)
+        if not looks:
+            self.expect(name, None, f"{words}; nobody answered for {seconds:.1f} s.")
+            return
         self.expect(name, held, f"{words}; so it was{'' if held else ' not'} for {seconds:.1f} s.")
 
     def partition(self, topic: str, partition: int = 0) -> PartitionState:

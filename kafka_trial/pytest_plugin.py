@@ -145,17 +145,20 @@ def trial(
         clients: Mapping[str, str] | None = None,
         **options: str,
     ) -> TrialResult:
-        from chaos.run import Wishes, plan, run
+        from chaos.run import Wishes, check_here, plan, run
 
-        runs = _runs(request, tmp_path_factory)
+        runs, on = _runs(request, tmp_path_factory), provider or request.config.getoption("--kafka-provider")
         wishes = Wishes(
-            scenario, options, settings, seed, permitted=permit, schedule=schedule, runs=runs, clients=clients or {}
-        )
-        if version := request.config.getoption("--kafka-version"):
+            scenario, options, settings, seed, permitted=permit, schedule=schedule, runs=runs, clients=clients or {},
+            provider=on,
+        )  # fmt: skip
+        version, wanted = request.config.getoption("--kafka-version"), plan(wishes)
+        if version and wanted.cluster.kafka == wishes.kafka:  # one that is about versions has its own
             wishes = replace(wishes, kafka=version)
-        wanted, on = plan(wishes), provider or request.config.getoption("--kafka-provider")
+            wanted = plan(wishes)
+        check_here(wanted, on)
         if wanted.scenario.spoils:
-            folder, verdict = run(replace(wishes, provider=on), say=_say(request))
+            folder, verdict = run(wishes, say=_say(request))
         else:
             cluster = _shared(request, _shared_clusters, {"spec": wanted.cluster, "provider": on})
             folder, verdict = run(wishes, cluster=cluster, say=_say(request))

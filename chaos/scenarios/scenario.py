@@ -18,19 +18,24 @@ class Option:
     choices: tuple[str, ...] = ()  # empty: a whole number
     help: str = ""
     least: int = 1
+    most: int | None = None
 
     def check(self, name: str, value: str) -> str:
         if self.choices:
             if value not in self.choices:
                 raise UsageError(f"{name} {value!r} is not known: choose one of {', '.join(self.choices)}.")
-        elif not value.isdecimal() or int(value) < self.least:
-            raise UsageError(f"{name} {value!r} is not a number from {self.least} on: give one.")
+        elif not value.isdecimal() or not self.least <= int(value) <= (self.most or int(value)):
+            raise UsageError(f"{name} {value!r} is not a number {self.span}: give one.")
         return value
+
+    @property
+    def span(self) -> str:
+        return f"from {self.least} on" if self.most is None else f"from {self.least} to {self.most}"
 
 
 ACKS = Option("all", ("all", "1", "0"), "acknowledgements a producer waits for")
 REPLICATION = Option("3", help="replicas of each partition")
-# What every scenario's traffic can be given. A producer that needs something else says so.
+# What every scenario's traffic can be given; one that needs other figures has an option of that name itself.
 COMMON = {
     "rate": Option("300", help="records a second of a producer"),
     "size": Option("100", help="bytes of a record", least=SMALLEST),
@@ -53,6 +58,11 @@ class Scenario:
     twin_finds: str = ""  # and what exactly it then finds
     # What else it wants of its cluster, by its options, as a ClusterSpec takes it: features, log_dirs, security, a version.
     spec: Callable[[Mapping[str, str]], Mapping[str, Any]] = lambda _options: {}
+    paced: bool = True  # its producers take the options of all, rate and size; else it sends step by step
+    # What it cannot do without; checked before anything is started.
+    processes: bool = False  # brokers as processes of this machine: it reaches into their files, or stands on their wire
+    plaintext: bool = False  # it tells single requests apart, so they must not be encrypted
+    since: str = ""  # the first version of Kafka that has what it is about
     spoils: bool = False  # leaves the cluster another one (brokers added, storage damaged): it needs one of its own
     # For docs/scenarios.md, a sentence or two each.
     question: str = ""
@@ -60,8 +70,22 @@ class Scenario:
     expectation: str = ""
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """What not every machine or cluster has, in words."""
+        asked = self.spec({name: option.default for name, option in self.all_options.items()})
+        wanted = {
+            "root (it mounts disks)": bool(asked.get("disks")),
+            "libfaketime": bool(asked.get("clocks")),
+            "brokers as processes": self.processes or bool(asked.get("disks")) or bool(asked.get("clocks")),
+            "no encryption": self.plaintext,
+            f"Kafka {self.since} or newer": bool(self.since),
+        }
+        return tuple(words for words, needed in wanted.items() if needed)
+
+    @property
     def all_options(self) -> dict[str, Option]:
-        return {**self.options, **COMMON}
+        common = COMMON if self.paced else {}
+        return {**self.options, **{name: option for name, option in common.items() if name not in self.options}}
 
     def chosen(self, given: Mapping[str, str], brokers: int | None = None) -> dict[str, str]:
         """All options, those that were given checked, the others by default."""

@@ -33,8 +33,7 @@ def act(trial: Trial) -> None:
             "records read", lambda: sum(trial.traffic.read().values()) - sum(trial.traffic.acked().values()),
             lambda ahead: ahead >= 0 and producer.status.get("open") == 0, what="the reader at the end", timeout=60,
         )  # fmt: skip
-        reader.order("pause")
-        time.sleep(0.3)  # an order is taken between two polls
+        reader.rest()
         trial.exposed = producer.burst(count)
         producer.rest()
         trial.say(f"{count} records acknowledged by broker {leader} alone")

@@ -67,7 +67,7 @@ def run(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    from chaos.run import Wishes, plan
+    from chaos.run import Wishes, check_here, plan
     from chaos.scenarios import scenario_named
     from kafka_trial.annotating import annotator
     from kafka_trial.observing import observers_of, observing
@@ -96,7 +96,7 @@ def run(
         for name in scenarios
     ]
     for wish in wishes:
-        plan(wish)  # all of them are checked before the first is started
+        check_here(plan(wish), wish.provider)  # all of them are checked before the first is started
     written = annotator(annotate, annotate_cluster)
     watching: Observe = partial(observing, wanted=observers)
     watching = written.around(watching) if written else watching
@@ -184,6 +184,8 @@ def _list(as_json: bool) -> None:
         out.print(f"    {scenario.promise}", markup=False)
         for name, option in scenario.options.items():
             out.print(f"    {_option(name, option)}", markup=False)
+        if scenario.needs:
+            out.print(f"    needs {', '.join(scenario.needs)}", markup=False)
         if scenario.twin:
             words = " ".join(f"{name}={value}" for name, value in scenario.twin.items())
             out.print(f"    twin  {words}: {scenario.twin_finds}", markup=False)
@@ -193,7 +195,7 @@ def _list(as_json: bool) -> None:
 
 
 def _option(name: str, option: "Option") -> str:
-    choices = "|".join(option.choices) or f"from {option.least}"
+    choices = "|".join(option.choices) or option.span
     return f"{f'-o {name}={option.default}':<22} {choices:<40} {option.help}"
 
 
@@ -203,6 +205,7 @@ def _facts(scenario: "Scenario") -> dict[str, Any]:
         "promise": scenario.promise,
         "brokers": scenario.brokers,
         "options": {name: asdict(option) for name, option in scenario.all_options.items()},
+        "needs": list(scenario.needs),
         "twin": dict(scenario.twin),
         "twin_finds": scenario.twin_finds,
     }

@@ -53,3 +53,12 @@ def test_without_a_quota_the_noisy_client_gets_all_it_asks_for(trial):
     assert result.verdict["verdict"] == "FAIL", result
     assert (result.expectations["read back"], result.expectations["throttled"]) == (True, False), result
     assert result.found == {}, result
+
+
+@pytest.mark.nightly
+def test_who_bears_the_name_of_a_noisy_client_is_made_to_wait_with_it(trial):
+    result = trial("quotas", quota="shared")
+
+    assert result.verdict["verdict"] == "FAIL", result
+    expected = {"read back": True, "throttled": True, "the other": False, "nothing lost": True}
+    assert (result.expectations, result.found) == (expected, {}), result

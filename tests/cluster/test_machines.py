@@ -162,6 +162,8 @@ def test_a_wrong_clock_disturbs_neither_elections_nor_replication(trial, by):
 
     assert result.passed, result
     assert result.expectations == {"elections": True, "nothing lost": True, "accepted": True}, result
+    within = {(row["fault"], row["within"]) for row in result.verdict["recovery"] if row["kind"] == "send"}
+    assert {("f1", True), ("f2", True)} == within, "before the kill nobody notices, and the kill costs what it may"
 
 
 @pytest.mark.nightly
@@ -170,6 +172,16 @@ def test_a_leader_far_behind_refuses_exactly_what_comes_from_its_future(trial):
 
     assert result.verdict["verdict"] == "FAIL", result
     known = {"nothing lost": True, "accepted": False, "exact refusal": True, "none in the log": True}
+    assert result.expectations == known, result
+    assert result.found == {}, result
+
+
+@pytest.mark.nightly
+def test_a_leader_far_behind_deletes_nothing_and_refuses_exactly_what_comes_meanwhile(trial):
+    result = trial("clock-skew", topic="retained", by="-7200", records="60")
+
+    assert result.verdict["verdict"] == "FAIL", result
+    known = {"kept": True, "nothing lost": True, "accepted": False, "exact refusal": True, "none in the log": True}
     assert result.expectations == known, result
     assert result.found == {}, result
 

@@ -1,4 +1,4 @@
-"""Every scenario on real brokers: it passes, and its twin fails with exactly what it must find.
+"""Every scenario of reliability on real brokers: it passes, and its twin fails with exactly what it must find.
 
 A scenario that only ever passes proves nothing, so each pair stands together.
 """

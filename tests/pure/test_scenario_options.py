@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chaos.run import Wishes, plan
+from chaos.run import Wishes, check_here, plan
 from chaos.scenarios import SCENARIOS
 from chaos.scenarios.scenario import Option, Scenario
 from chaos.schedule import Schedule
@@ -37,6 +37,39 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"options": {"size": "15"}}, r"^size '15' is not a number from 16 on: give one\.$"),
     ({"security": "open"}, r"open"),
+    (
+        {"scenario": "exactly-once", "options": {"kills": "98"}},
+        r"^kills '98' is not a number from 1 to 97: give one\.$",
+    ),
+    (
+        {"scenario": "retry-topics", "options": {"attempts": "9"}},
+        r"^attempts '9' is not a number from 2 to 8: give one\.$",
+    ),
+    ({"scenario": "transactions", "options": {"rate": "99"}}, r"^rate '99' is not a number from 100 on: give one\.$"),
+    (
+        {"scenario": "sequence-gap", "options": {"rate": "300"}},
+        r"^option 'rate' is not one of sequence-gap: it has client, in_flight, records\.$",
+    ),
+    (
+        {"scenario": "rolling-upgrade", "kafka": "4.1.0"},
+        r"^--kafka 4\.1\.0 cannot be: rolling-upgrade itself decides on 3\.9\.1; say -o from=4\.1\.0\.$",
+    ),
+    (
+        {"scenario": "acl-revoked", "security": "tls"},
+        r"^--security tls cannot be: acl-revoked itself decides on sasl_ssl; say -o security=tls\.$",
+    ),
+    (
+        {"scenario": "password-change", "security": "tls"},
+        r"^--security tls cannot be: password-change itself decides on sasl_ssl; leave it out\.$",
+    ),
+    (
+        {"scenario": "late-end-transaction", "security": "sasl_ssl"},
+        r"^late-end-transaction tells single requests apart, .* encrypted: leave out --security sasl_ssl\.$",
+    ),
+    (
+        {"scenario": "last-replica", "kafka": "3.9.1"},
+        r"^last-replica needs Kafka 4\.0\.0 or newer, not 3\.9\.1: use another version\.$",
+    ),
 ]
 
 
@@ -98,6 +131,32 @@ def test_what_is_permitted_goes_on_record():
 def test_a_seed_is_kept_and_drawn_where_none_is_given():
     assert plan(Wishes("storm", seed=7)).subject.seed == 7
     assert len({plan(Wishes("storm")).subject.seed for _ in range(5)}) > 1
+
+
+@pytest.mark.parametrize("name", ["late-end-transaction", "sequence-gap", "last-replica", "segment-damage", "disk-full"])
+def test_what_reaches_into_brokers_is_refused_in_containers_before_anything_is_started(name: str):
+    with pytest.raises(UsageError, match=r"use --provider processes\.$"):
+        check_here(plan(Wishes(name)), "containers")
+
+
+def test_who_has_no_root_and_who_has_no_libfaketime_is_told_before_anything_is_started(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("compose.clocks.faketime", lambda: None)
+
+    with pytest.raises(UsageError, match=r"^disks of their own need root"):
+        check_here(plan(Wishes("disk-full")), "processes")
+    with pytest.raises(UsageError, match=r"install libfaketime\.$"):
+        check_here(plan(Wishes("clock-skew")), "processes")
+    check_here(plan(Wishes("rolling-restart")), "processes")
+
+
+def test_a_scenario_says_what_it_needs():
+    needs = {name: scenario.needs for name, scenario in SCENARIOS.items() if scenario.needs}
+
+    assert needs["slow-disk"] == ("root (it mounts disks)", "brokers as processes")
+    assert needs["clock-skew"] == ("libfaketime", "brokers as processes")
+    assert needs["late-end-transaction"] == ("brokers as processes", "no encryption", "Kafka 4.0.0 or newer")
+    assert "rolling-restart" not in needs
 
 
 def test_an_option_that_is_a_number_has_a_least_one():

@@ -46,7 +46,7 @@ SCENARIO = Scenario(
     conclude=conclude,
     options={
         "replication": REPLICAS,
-        "records": Option("60", help="not yet flushed when the disk fails, in three partitions"),
+        "records": Option("60", help="not yet flushed when the disk fails, in three partitions", least=3),
     },
     spec=lambda _options: {"disks": (Disk(VICTIM, kind="ext4", mb=96),)},
     spoils=True,

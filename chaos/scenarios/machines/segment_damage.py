@@ -9,7 +9,6 @@ everything once more, and stumbles over the index. It never comes back into the 
 """
 
 import shutil
-import time
 from pathlib import Path
 
 from chaos import bounds, segments
@@ -34,8 +33,7 @@ def act(trial: Trial) -> None:
     trial.settle()
     producer.rest()
     trial.traffic.wait_caught_up()
-    reader.order("pause")
-    time.sleep(0.3)  # an order is taken between two polls
+    reader.rest()
     offset = _expose(trial, producer, trial.cluster.partition_folder(victim, orders))
     producer.order("resume")
     # Enough for index entries (one in 4 KB) behind the batch: only they tell a broker of what is no longer there.
@@ -142,6 +140,7 @@ SCENARIO = Scenario(
         "records": Option("20", help="in the batch that is damaged"),
     },
     spoils=True,
+    processes=True,
     twin={"shutdown": "clean"},
     twin_finds="exactly one record is returned wrong, without an error; cut off, the replica never comes back by itself",
     question="Is a damaged segment noticed, and what do readers get if it is not?",

@@ -19,7 +19,8 @@ STALL_MS, FREE_MS = 400, 200  # far below every timeout, far above what a write 
 
 
 def act(trial: Trial) -> None:
-    orders = trial.topic("orders", assignment=trial.spread(3, first=VICTIM))
+    # Every partition has a replica on that disk, however many brokers there are.
+    orders = trial.topic("orders", assignment=trial.spread(3, first=VICTIM, avoid=trial.cluster.brokers[VICTIM:]))
     trial.producer("producer-1", orders)
     trial.consumer("reader-1", orders, mode="assign")
     trial.settle()

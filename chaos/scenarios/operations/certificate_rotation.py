@@ -131,6 +131,7 @@ SCENARIO = Scenario(
     },
     config={"num.network.threads": "1"},  # each tries the new certificate by a handshake with itself, one after the other
     spec=spec,
+    processes=True,
     twin={"authority": "other"},
     twin_finds="exactly those who connect anew are shut out (_SSL), while those who were connected are served",
     question="Can certificates be replaced without a restart, and what does a wrong one do?",

@@ -169,8 +169,7 @@ def _planned(pair: Pair, producer: Client) -> None:
 def _disaster(pair: Pair, producer: Client, consumer: Client) -> None:
     """The mirror has what the group is about to read, dies, and never hears that it was read, nor of what comes then."""
     trial = pair.trial
-    consumer.order("pause")
-    time.sleep(0.3)  # an order is taken between two polls
+    consumer.rest()
     ahead = producer.burst(int(trial.options["ahead"]))
     producer.rest()
     pair.wait(pair.level, bool, f"the copy has the {len(ahead)} records")

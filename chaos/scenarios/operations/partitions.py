@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from chaos.traffic.traffic import Where
 from chaos.trial import Trial
+from compose.throttling import RATES
 from kernel.cluster import PartitionState
 from kernel.waiting import wait_until
 
@@ -24,10 +25,33 @@ def named(places: Iterable[Where]) -> str:
     return ", ".join(f"{topic}-{partition}" for topic, partition in sorted(places)) or "none"
 
 
+def on_disk(trial: Trial) -> dict[Where, set[int]]:
+    """The brokers that have something of each partition of this run. By their own word; and where their disks can be looked
+    at, by what is there: a replica that is given up is no longer told of, but renamed, and deleted later."""
+    held = {where: set(sizes) for where, sizes in trial.cluster.sizes(*trial.topics).items()}
+    if trial.cluster.provider != "processes":
+        return held
+    for broker in trial.cluster.brokers:
+        names = {folder.name for folder in trial.cluster.log_dir(broker).iterdir()}
+        for topic, facts in trial.topics.items():
+            for partition in range(facts["partitions"]):
+                if any(name == f"{topic}-{partition}" or name.startswith(f"{topic}-{partition}.") for name in names):
+                    held.setdefault((topic, partition), set()).add(broker)
+    return held
+
+
 def leaderless(trial: Trial) -> set[Where]:
     """The partitions of this run that anybody has seen without a leader."""
     seen = [event for event in trial.folder.events() if event["event"] == "partition" and event["topic"] in trial.topics]
     return {(state["topic"], state["partition"]) for state in seen if state["leader"] is None}
+
+
+def wait_throttled(trial: Trial, rate: int) -> set[str | None]:
+    """Until everybody who has to keep to a rate says so: a broker takes a moment to hear of it. Returns what they say."""
+    return wait_until(
+        lambda: {trial.cluster.effective_config(broker).get(key) for broker in trial.cluster.brokers for key in RATES},
+        lambda told: told == {str(rate)}, what="the throttle in effect on every broker", timeout=30,
+    )  # fmt: skip
 
 
 def fill(trial: Trial, topic: str, megabytes: int) -> None:

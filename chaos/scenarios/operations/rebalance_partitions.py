@@ -6,17 +6,14 @@ makes the promise and sets no throttle. A move that is cancelled leaves everythi
 """
 
 import time
-from pathlib import Path
 
 from chaos import bounds
 from chaos.faults.kill_broker import KillBroker
-from chaos.scenarios.operations.partitions import fill, named, replicas_of, states_of
+from chaos.scenarios.operations.partitions import fill, named, on_disk, replicas_of, states_of, wait_throttled
 from chaos.scenarios.scenario import Option, Scenario
 from chaos.traffic.traffic import Where
 from chaos.trial import Operation, Trial
 from compose.reassigning import bytes_in
-from compose.throttling import RATES
-from kernel.waiting import wait_until
 
 MIDDLE = 4  # a fourth of the bytes is there, and most are not
 Moves = dict[Where, list[int]]
@@ -47,10 +44,7 @@ def _throttled(trial: Trial, before: Moves, after: Moves) -> int:
     if trial.options["apply"] == "no":
         return rate
     trial.cluster.throttle(rate, before, after)
-    told = wait_until(  # a broker takes a moment to hear of it
-        lambda: {trial.cluster.effective_config(broker).get(key) for broker in trial.cluster.brokers for key in RATES},
-        lambda told: told == {str(rate)}, what="the throttle in effect on every broker", timeout=30,
-    )  # fmt: skip
+    told = wait_throttled(trial, rate)
     trial.expect(
         "throttle", told == {str(rate)}, f"Every broker says that it copies {rate:,} bytes a second; they say {told}."
     )
@@ -111,20 +105,11 @@ def _cancel(trial: Trial, work: Operation, before: Moves, to: int, first: int) -
     trial.expect("as before", True, f"Replicas are exactly as they were before: {before}.")
     bound, began = bounds.space_freed(trial.given()), time.monotonic()
     trial.wait(
-        "space freed", lambda: _left_on(trial, to), lambda left: not left, what=f"nothing left on broker {to}",
-        timeout=bound.seconds,
+        "space freed", lambda: on_disk(trial), lambda held: all(to not in brokers for brokers in held.values()),
+        what=f"nothing left on broker {to}", timeout=bound.seconds,
     )  # fmt: skip
     words = f"Nothing of the {there:,} bytes is left on broker {to} within {bound.seconds:.1f} s"
     trial.expect("space freed", True, f"{words}; it was so after {time.monotonic() - began:.1f} s.")
-
-
-def _left_on(trial: Trial, broker: int) -> list[str]:
-    """What the broker tells of, and where its disk can be looked at, what is really there."""
-    told = [f"{topic}-{place}" for (topic, place), on in trial.cluster.sizes(*trial.topics).items() if broker in on]
-    if trial.cluster.provider != "processes":
-        return told
-    disk = Path(trial.cluster.folder, f"node-{broker}", "data")
-    return told + [found.name for topic in trial.topics for found in disk.glob(f"{topic}-*")]
 
 
 def _kill(trial: Trial, to: int, first: int) -> None:

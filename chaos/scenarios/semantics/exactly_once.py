@@ -13,11 +13,12 @@ from chaos.faults.stop_broker import StopBroker
 from chaos.scenarios.one_by_one import one_by_one
 from chaos.scenarios.scenario import Option, Scenario
 from chaos.traffic.client import Client
-from chaos.traffic.piping import input_of
+from chaos.traffic.piping import LIVES, input_of
 from chaos.trial import Trial
 
 PIPELINES = ("pipeline-1", "pipeline-2")
 PARTITIONS = 4
+MOST_KILLS = LIVES - len(PIPELINES) - 1  # each life writes values of its own, and there are so many
 GROUP = "pipeline"
 HELD = "held"  # the event that says what a pipeline had in hand when it was killed
 
@@ -132,7 +133,7 @@ SCENARIO = Scenario(
     conclude=conclude,
     options={
         "transactions": Option("on", ("on", "off"), "offsets in the transaction; or flushed, then committed"),
-        "kills": Option("3", help="of pipelines, in turn, each while another broker is down"),
+        "kills": Option("3", help="of pipelines, in turn, each while another broker is down", most=MOST_KILLS),
     },
     twin={"transactions": "off"},
     twin_finds="exactly the inputs that were written and not committed at a kill are in the output twice",

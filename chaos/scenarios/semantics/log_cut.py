@@ -31,8 +31,7 @@ def act(trial: Trial) -> None:
         trial.exposed = producer.burst(int(trial.options["records"]))
         producer.rest()
         trial.traffic.wait_caught_up()
-        reader.order("pause")
-        trial.wait("paused", lambda: reader.status.get("paused"), bool, what=f"{READER} paused", timeout=30)
+        reader.rest()
         with trial.inject(StopBroker(leader), role=f"the only one that has the last {len(trial.exposed)} records"):
             trial.cluster.start(behind)
             bound = bounds.unclean_election(trial.given(), enabled="before")

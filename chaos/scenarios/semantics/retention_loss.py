@@ -23,14 +23,13 @@ LIMITS = {
 
 def act(trial: Trial) -> None:
     orders = trial.topic("orders", assignment=[trial.cluster.brokers[:3]], config=_config(trial))
-    producer = trial.producer("producer-1", orders, size=SIZE)
+    producer = trial.producer("producer-1", orders)
     reader = trial.consumer(READER, orders, mode="assign")
     trial.settle()
     producer.rest()
     trial.traffic.wait_caught_up()
     with trial.operation("slow-consumer", f"{READER} is paused while records come in") as work:
-        reader.order("pause")
-        trial.wait("paused", lambda: reader.status.get("paused"), bool, what=f"{READER} paused", timeout=30)
+        reader.rest()
         trial.exposed = producer.burst(int(trial.options["records"]))
         producer.rest()
         _overtaken(trial, orders, work)
@@ -114,6 +113,7 @@ SCENARIO = Scenario(
         "retention": Option("long", ("long", "short"), "longer or shorter than the consumer is slow"),
         "limit": Option("bytes", ("bytes", "ms"), "what short retention goes by: size or age"),
         "records": Option("4000", help="that come in meanwhile", least=3000),
+        "size": Option(str(SIZE), help="bytes of a record", least=SIZE),
     },
     config={"log.retention.check.interval.ms": str(CHECK_MS), "log.initial.task.delay.ms": str(CHECK_MS)},
     twin={"retention": "short"},

@@ -4,16 +4,19 @@ With a retry topic and a dead-letter topic every record ends once, as a result o
 a failing one. Who skips loses exactly the failing ones; who tries again on the spot holds up all that come behind.
 """
 
+from collections.abc import Mapping
+
 from chaos import bounds
 from chaos.evidence.account import Account
 from chaos.scenarios.scenario import Option, Scenario
 from chaos.traffic.client import Client
-from chaos.traffic.failing import DEAD, DONE, HOP, Failing, hop, original, sent_on
+from chaos.traffic.failing import DEAD, DONE, FLAKY_EVERY, HOP, MOST_ATTEMPTS, POISON_EVERY, Failing, hop, original, sent_on
 from chaos.traffic.plans import WAYS, RetryPlan
 from chaos.traffic.traffic import VALUES_EACH
 from chaos.trial import Trial
 
 APPLICATION = "application-1"
+GIVEN_UP = 3  # records, until it is shown what becomes of them
 ENDS = ("done", "dead", "skipped")
 WORDS = {"done": "are processed", "retried": "tries were put off", "dead": "are dead letters", "skipped": "were skipped"}
 
@@ -52,9 +55,17 @@ def _attempts(trial: Trial) -> int:
 def _wait_failed(trial: Trial, app: Client) -> None:
     given_up = "skipped" if trial.options["mode"] == "skip" else "dead"
     trial.wait(
-        "given up", lambda: app.status["ended"], lambda ended: ended.get(given_up, 0) >= 3,
-        what="three records given up", timeout=90,
+        "given up", lambda: app.status["ended"], lambda ended: ended.get(given_up, 0) >= GIVEN_UP,
+        what=f"{GIVEN_UP} records given up", timeout=patience_s(trial.options),
     )  # fmt: skip
+
+
+def patience_s(options: Mapping[str, str]) -> float:
+    """Until so many records were given up: they have to come, and each that fails waits for its tries; on the spot, one
+    behind the other."""
+    records = (GIVEN_UP + 1) * POISON_EVERY
+    failing = records * (1 / POISON_EVERY + 2 / FLAKY_EVERY) if options["mode"] == "block" else 1
+    return 90 + records / float(options["rate"]) + failing * int(options["attempts"]) * int(options["delay"]) / 1000
 
 
 def _wait_ended(trial: Trial, app: Client) -> None:
@@ -64,7 +75,7 @@ def _wait_ended(trial: Trial, app: Client) -> None:
         lambda: sum(trial.traffic.acked().values()) - sum(app.status["ended"].get(end, 0) for end in ENDS),
         lambda open_: open_ == 0,
         what="every record processed, given up or skipped (how many are not is shown)",
-        timeout=180,
+        timeout=90 + patience_s(trial.options),
     )
 
 
@@ -127,7 +138,7 @@ SCENARIO = Scenario(
         "mode": Option(
             "topics", WAYS, "a record that fails goes to a retry topic, is skipped, or is tried again on the spot"
         ),
-        "attempts": Option("3", help="tries before a record is given up", least=2),
+        "attempts": Option("3", help="tries before a record is given up", least=2, most=MOST_ATTEMPTS),
         "delay": Option("300", help="milliseconds between two tries"),
     },
     twin={"mode": "skip"},

@@ -178,8 +178,11 @@ SCENARIO = Scenario(
     options={
         "client": Option("java", LIBRARIES, "whose idempotent producer"),
         "in_flight": Option("5", ("5", "1"), "requests under way on a connection"),
-        "records": Option("20", help="whose acknowledgement is lost"),
+        "records": Option("20", help="whose acknowledgement is lost", least=4),
     },
+    paced=False,
+    processes=True,
+    plaintext=True,
     twin={"client": "librdkafka"},
     twin_finds="a duplicate for each record that was appended and not acknowledged, in the partition without a gap",
     config={"auto.leader.rebalance.enable": "false"},  # nobody else moves leaders

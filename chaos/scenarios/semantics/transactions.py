@@ -67,8 +67,8 @@ def _moves_again(trial: Trial, orders: str, ends: Ends, since_ns: int, bound: Bo
     """The last stable offset gets past everything that was in the log when a transaction kept it."""
     trial.wait(
         "LSO moves again",
-        lambda: trial.cluster.log_ends(orders, committed=True, patience=LOOK_S),
-        lambda stable: all(stable.get(where, -1) >= end for where, end in ends.items()),
+        lambda: trial.cluster.log_ends(orders, committed=True, patience=LOOK_S, attempts=1),
+        lambda stable: all(stable[where] >= end for where, end in ends.items()),
         what=f"the last stable offsets past {sorted(ends.values())}", timeout=bound.seconds + 60, every=0.1,
     )  # fmt: skip
     seconds = (time.monotonic_ns() - since_ns) / 1e9
@@ -129,8 +129,9 @@ HOW: dict[str, Callable[[Trial, Client, str, Ends], None]] = {
 def conclude(trial: Trial, account: Account) -> None:
     fates, held, outlives = account.fates, set(trial.exposed), trial.options["how"] in ("leader", "coordinator")
     committed = {value for value, fate in fates.items() if fate == "ok"}
-    undone = {value for value in account.acked if fates[value] == "fail"} | (set() if outlives else held)
-    unknown = {value for value, fate in fates.items() if fate == "info"} - undone
+    failed = {value for value, fate in fates.items() if fate == "fail"} | (set() if outlives else held)
+    undone = (account.acked & failed) | (failed & held)  # in the log for certain
+    unknown = {value for value, fate in fates.items() if fate == "info"} - failed
     _pinned(trial, account, held)
     if outlives:
         there = held & committed & account.drained
@@ -142,7 +143,7 @@ def conclude(trial: Trial, account: Account) -> None:
     if trial.options["how"] == "zombie":
         _fenced(trial, account)
     seen = {name: {read.value for read in account.read_by([name])} for name in ("reader-1", "reader-2")}
-    wrong = seen["reader-1"] & undone
+    wrong = seen["reader-1"] & failed
     words = "reader-1 sees records of committed transactions only"
     trial.expect("committed only", not wrong, f"{words}; {len(wrong)} that it saw are of others.")
     if trial.options["isolation"] == "read_committed":
@@ -153,7 +154,9 @@ def conclude(trial: Trial, account: Account) -> None:
     for name in ("reader-1", "reader-2") if trial.options["isolation"] == "read_uncommitted" else ("reader-2",):
         others = seen[name] - committed - unknown
         words = f"{name} reads uncommitted: it sees exactly the {len(undone)} records in the log that were not committed"
-        trial.expect(f"exactly the aborted: {name}", others == undone, f"{words}; it saw {len(others)}.")
+        # Besides, what was refused to its producer in an aborted transaction may be in the log all the same.
+        exact = undone <= others <= failed if undone else None
+        trial.expect(f"exactly the aborted: {name}", exact, f"{words}; it saw {len(others)}.")
 
 
 def _pinned(trial: Trial, account: Account, held: set[int]) -> None:
@@ -183,6 +186,8 @@ SCENARIO = Scenario(
     conclude=conclude,
     options={
         "how": Option("coordinator", tuple(HOW), "who dies in mid-transaction; a zombie is frozen, replaced and resumed"),
+        # More than two transactions a second: one that is open must end by itself long before it times out.
+        "rate": Option("300", help="records a second of a producer", least=100),
         "isolation": Option(
             "read_committed", ("read_committed", "read_uncommitted"), "of the reader that is promised whole"
         ),
