@@ -135,6 +135,9 @@ def committed_offsets(address: ClusterAddress, group: str) -> dict[tuple[str, in
         answer = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result()
     except KafkaException as error:
         raise NotReady(f"the offsets of group {group!r} could not be read: {error.args[0].str()}") from error
+    if wrong := [where for where in answer.topic_partitions if where.error]:
+        said = ", ".join(f"{where.topic}-{where.partition} {where.error.name()}" for where in wrong)
+        raise NotReady(f"the offsets of group {group!r} could not all be read: {said}.")
     return {(where.topic, where.partition): where.offset for where in answer.topic_partitions if where.offset >= 0}
 
 

@@ -7,7 +7,7 @@ and waits for states. `with` starts it and always cleans up.
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -89,8 +89,9 @@ class Cluster(Administered, OnMachines):
             finally:
                 demolish(self._state)
         if self._warden is not None and self._warden.stdin is not None:
-            self._warden.stdin.write(DONE)
-            self._warden.stdin.close()
+            with suppress(BrokenPipeError):  # it is gone already, and so is what it guarded
+                self._warden.stdin.write(DONE)
+                self._warden.stdin.close()
             self._warden.wait(timeout=10)
         self._state = self._warden = None
         self._reserved.release()

@@ -14,7 +14,9 @@ from chaos.scenarios.one_by_one import one_by_one
 from chaos.scenarios.scenario import Option, Scenario
 from chaos.traffic.client import Client
 from chaos.traffic.piping import LIVES, input_of
+from chaos.traffic.traffic import Where
 from chaos.trial import Trial
+from kernel.errors import NotReady
 
 PIPELINES = ("pipeline-1", "pipeline-2")
 PARTITIONS = 4
@@ -70,19 +72,20 @@ def _killed_before_its_commit(trial: Trial, victim: str, orders: str, invoices: 
 
 def _through(trial: Trial, orders: str) -> None:
     """The topic holds this traffic and nothing else, so as many records as were acknowledged are to be committed."""
-    group = trial.group(GROUP)
-    trial.wait(
-        "through",
-        lambda: {
-            where: count - trial.cluster.committed(group).get(where, 0)
-            for where, count in trial.traffic.acked().items()
-            if where[0] == orders
-        },
-        lambda lag: not any(lag.values()),
-        what="the pipelines have committed everything (lag is shown)",
-        timeout=90,
-        every=0.3,
-    )
+
+    def lag() -> dict[Where, int]:
+        committed, acked = trial.cluster.committed(trial.group(GROUP)), trial.traffic.acked()
+        return {where: count - committed.get(where, 0) for where, count in acked.items() if where[0] == orders}
+
+    def alive() -> bool:
+        return any(client.running for client in trial.traffic.clients if client.name.startswith(GROUP))
+
+    left = trial.wait(
+        "through", lag, lambda left: not any(left.values()) or not alive(),
+        what="the pipelines have committed everything (lag is shown)", timeout=90, every=0.3,
+    )  # fmt: skip
+    if any(left.values()):
+        raise NotReady(f"every pipeline has ended by itself, {sum(left.values())} inputs before the end: see their logs.")
 
 
 def conclude(trial: Trial, account: Account) -> None:
