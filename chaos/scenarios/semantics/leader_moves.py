@@ -109,9 +109,8 @@ def _moves(trial: Trial) -> list[tuple[int, int]]:
 
 
 def _under_way(trial: Trial, account: Account) -> set[int]:
-    """What had been sent and not been acknowledged at the time of some move: until the old leader has heard of it, too."""
-    heard = int(trial.settings.noise_s * 1e9)
-    moves = [(begin, end + heard) for begin, end in _moves(trial)]
+    """What had been sent and not been acknowledged at the time of some move."""
+    moves = _moves(trial)
     return {
         sent.value
         for sent in account.sends
