@@ -12,6 +12,7 @@ from tests.pure.nightly_example import example_report
 DARK = "--blink-settings=preferredColorScheme=0"
 WIDTHS = (1200, 390)
 LONG = "a-scenario-with-a-name-that-somebody-generated." * 5
+LINKED = "test_what_a_machine_that_stood_still_misses_is_open_and_not_failed"  # nowhere to break it: underscores are letters
 KINDS = ("index", "scenario", "run")
 EVERYTHING = f"(document.querySelectorAll('details').forEach((one) => one.open = true), {OVERFLOW})"
 # Texts of one picture that touch, or leave it; what is not shown at this width has no size.
@@ -34,6 +35,13 @@ COLLISIONS = """(() => {
   return found.length + " " + found.slice(0, 5).join("; ");
 })()"""
 
+# Cells of a table whose words reach into the next one.
+SPILT = """(() => {
+  document.querySelectorAll("details").forEach((one) => (one.open = true));
+  const found = [...document.querySelectorAll("td, th")].filter((one) => one.scrollWidth > one.clientWidth + 1);
+  return found.length + " " + found.slice(0, 5).map((one) => one.textContent.slice(0, 60)).join("; ");
+})()"""
+
 
 @pytest.fixture(scope="module", autouse=True)
 def _browser() -> None:
@@ -50,7 +58,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("long")
-    report = example_report(names=(LONG, "storm"), versions=("4.3.1", "a.version." * 20), nights=3, sentence=LONG * 20)
+    report = example_report(names=(LONG, LINKED, "storm"), versions=("4.3.1", "a.version." * 20), nights=3, sentence=LONG * 20)
     runs = [one.model_copy(update={"folder": f"/{LONG}/{LONG}", "config": LONG, "run_id": LONG}) for one in report.runs]
     draw(report.model_copy(update={"headline": LONG, "runs": runs}), folder)
     return folder
@@ -84,6 +92,12 @@ def test_long_names_do_not_stick_out_either(long: Path, tmp_path: Path, kind: st
     chosen = page(long, kind) if kind != "run" else sorted((long / "runs").iterdir())[0]
 
     assert told(chosen, tmp_path, EVERYTHING, width=390) == "0"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kind", ["index", "scenario"])
+def test_long_names_stay_in_their_cells(long: Path, tmp_path: Path, kind: str, width: int):
+    assert told(page(long, kind), tmp_path, SPILT, width=width) == "0 "
 
 
 def test_something_that_sticks_out_would_be_noticed(site: Path, tmp_path: Path):
