@@ -12,7 +12,7 @@ from tests.pure.nightly_example import example_report
 DARK = "--blink-settings=preferredColorScheme=0"
 WIDTHS = (1200, 390)
 LONG = "a-scenario-with-a-name-that-somebody-generated." * 5
-LINKED = "test_what_a_machine_that_stood_still_misses_is_open_and_not_failed"  # nowhere to break it: underscores are letters
+LINKED = "test_what_a_machine_that_stood_still_misses_is_open_and_not_failed"  # underscores are letters: no place to break
 KINDS = ("index", "scenario", "run")
 EVERYTHING = f"(document.querySelectorAll('details').forEach((one) => one.open = true), {OVERFLOW})"
 # Texts of one picture that touch, or leave it; what is not shown at this width has no size.
@@ -58,7 +58,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("long")
-    report = example_report(names=(LONG, LINKED, "storm"), versions=("4.3.1", "a.version." * 20), nights=3, sentence=LONG * 20)
+    report = example_report(
+        names=(LONG, LINKED, "storm"), versions=("4.3.1", "a.version." * 20), nights=3, sentence=LONG * 20
+    )
     runs = [one.model_copy(update={"folder": f"/{LONG}/{LONG}", "config": LONG, "run_id": LONG}) for one in report.runs]
     draw(report.model_copy(update={"headline": LONG, "runs": runs}), folder)
     return folder
