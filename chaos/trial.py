@@ -215,14 +215,16 @@ class Trial:
             raise TrialOver from trouble
 
     def stays(self, name: str, look: Callable[[], bool], *, seconds: float, words: str) -> None:
-        """Something that must not change for a while, looked at all the time. A look that nobody answers is none."""
-        end, held, looks = time.monotonic() + seconds, True, 0
-        while held and time.monotonic() < end:
+        """Something that must not change for a while, looked at all the time. A look that nobody answers is none; but
+        how it is in the end must be known, and is looked for as long again."""
+        end, held, answered = time.monotonic() + seconds, True, False
+        while held and (time.monotonic() < end or (not answered and time.monotonic() < end + seconds)):
+            answered = False
             with suppress(NotReady):
-                held, looks = look(), looks + 1
+                held, answered = look(), True
             time.sleep(0.05)
-        if not looks:
-            self.expect(name, None, f"{words}; nobody answered for {seconds:.1f} s.")
+        if not answered:
+            self.expect(name, None, f"{words}; after {seconds:.1f} s nobody answered.")
             return
         self.expect(name, held, f"{words}; so it was{'' if held else ' not'} for {seconds:.1f} s.")
 

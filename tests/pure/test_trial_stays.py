@@ -33,7 +33,8 @@ def stays(*looks: bool | None) -> tuple[bool | None, str]:
         ((True, False), (False, "It is offline; so it was not for 0.3 s.")),
         ((None, True), (True, "It is offline; so it was for 0.3 s.")),
         ((None, False), (False, "It is offline; so it was not for 0.3 s.")),
-        ((None,), (None, "It is offline; nobody answered for 0.3 s.")),
+        ((None,), (None, "It is offline; after 0.3 s nobody answered.")),
+        ((True, True, None), (None, "It is offline; after 0.3 s nobody answered.")),
     ],
 )
 def test_only_looks_that_were_answered_count(looks: tuple[bool | None, ...], expected: tuple[bool | None, str]):

@@ -14,8 +14,10 @@ from chaos.scenarios.operations.principals import principal
 from chaos.scenarios.scenario import Option, Scenario
 from chaos.traffic.client import Client
 from chaos.trial import Trial
+from kernel.errors import NotReady
 
 DENIED = "TOPIC_AUTHORIZATION_FAILED"
+ROUNDS = 10  # after which it is given up
 ENOUGH = 30  # refusals in a row, over all partitions: then every leader has heard of it
 
 
@@ -56,12 +58,15 @@ def _all_say(trial: Trial, name: str, witness: Client, end: str, what: str) -> N
     """Until every leader has heard of it: so many records in a row ended so, and so did all that were still under way, which
     a leader that is slow to hear would have answered as before. The witness rests then."""
     streak = Streak(witness, end)
-    while True:
+    for _ in range(ROUNDS):
         trial.wait(name, streak, _enough, what=what, timeout=60)
         witness.rest()
         if _enough(streak()):
             return
         witness.order("resume")
+    raise NotReady(
+        f"leaders go on answering {witness.name} in two ways: {what} were seen {ROUNDS} times, and broken each time."
+    )
 
 
 class Streak:

@@ -7,7 +7,6 @@ speak EndTxn v5. librdkafka does not, whatever the cluster's transaction version
 """
 
 from collections.abc import Mapping
-from contextlib import suppress
 from itertools import pairwise
 from struct import unpack_from
 from typing import NamedTuple
@@ -19,7 +18,6 @@ from chaos.trial import Operation, Trial
 from compose.frames.proxy import FrameProxy
 from compose.frames.rules import Rule
 from kernel.errors import NotReady
-from kernel.waiting import wait_until
 
 NAME = "producer-1"
 PROTECTED = 5  # the EndTxn version from which on an epoch belongs to one transaction
@@ -41,8 +39,7 @@ def act(trial: Trial) -> None:
         _versions(trial, frames, facts)
         _transaction(producer, orders, count)
         to_see = visible(parts_of(list(range(8 * count)), count), trial.options["end"], safe=safe(trial.options))
-        with suppress(NotReady):  # less may be seen than should be: the closing reader tells exactly what
-            wait_until(lambda: _read(trial), lambda read: read >= len(to_see), what="all read by reader-1", timeout=30)
+        _wait_read(trial, len(to_see))
         told = ", ".join(producer.errors) or "none"
         trial.expect("no error", not producer.errors, f"The application is told of no error; it was told: {told}.")
 
@@ -92,13 +89,9 @@ def _versions(trial: Trial, frames: FrameProxy, facts: dict[str, object]) -> Non
 
 def _wait_read(trial: Trial, count: int) -> None:
     trial.wait(
-        "committed is read", lambda: _read(trial), lambda read: read >= count, what=f"{count} records read by reader-1",
-        timeout=60,
+        "committed is read", lambda: sum(trial.traffic.read().values()), lambda read: read >= count,
+        what=f"{count} records read by reader-1", timeout=60,
     )  # fmt: skip
-
-
-def _read(trial: Trial) -> int:
-    return sum(trial.traffic.read().values())
 
 
 def conclude(trial: Trial, account: Account) -> None:
